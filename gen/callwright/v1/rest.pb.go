@@ -426,7 +426,9 @@ type ErrorDetail struct {
 	// Stable, in snake_case: clients branch on it.
 	ErrorCode string `protobuf:"bytes,1,opt,name=error_code,json=errorCode,proto3" json:"error_code,omitempty"`
 	// Facts that go with the code.
-	Details       *structpb.Struct `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
+	Details *structpb.Struct `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
+	// The HTTP status that REST answers with.
+	Status        int32 `protobuf:"varint,3,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -473,6 +475,13 @@ func (x *ErrorDetail) GetDetails() *structpb.Struct {
 		return x.Details
 	}
 	return nil
+}
+
+func (x *ErrorDetail) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
 }
 
 var file_callwright_v1_rest_proto_extTypes = []protoimpl.ExtensionInfo{
@@ -584,11 +593,12 @@ const file_callwright_v1_rest_proto_rawDesc = "" +
 	"\x05nulls\x18\b \x01(\bR\x05nulls\x12\x16\n" +
 	"\x06inline\x18\n" +
 	" \x01(\bR\x06inline\x12\x18\n" +
-	"\aaddress\x18\t \x01(\bR\aaddress\"_\n" +
+	"\aaddress\x18\t \x01(\bR\aaddress\"w\n" +
 	"\vErrorDetail\x12\x1d\n" +
 	"\n" +
 	"error_code\x18\x01 \x01(\tR\terrorCode\x121\n" +
-	"\adetails\x18\x02 \x01(\v2\x17.google.protobuf.StructR\adetails*\x88\x01\n" +
+	"\adetails\x18\x02 \x01(\v2\x17.google.protobuf.StructR\adetails\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x05R\x06status*\x88\x01\n" +
 	"\x05Scope\x12\x15\n" +
 	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\n" +

@@ -1,0 +1,74 @@
+package schema
+
+import (
+	"encoding/json"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+)
+
+// Call is the record of a call, from the request to its end.
+type Call struct{ ent.Schema }
+
+func (Call) Mixin() []ent.Mixin { return []ent.Mixin{Identity{}, Times{}, Owned{}} }
+
+func (Call) Fields() []ent.Field {
+	return []ent.Field{
+		// outbound or inbound.
+		field.String("direction").Immutable(),
+		// One of call.Status.
+		field.String("status"),
+		field.String("to_number"),
+		field.String("from_number"),
+		// History, not a foreign key: the agent may be gone.
+		field.UUID("agent_id", uuid.UUID{}).Optional().Nillable(),
+		field.UUID("contact_id", uuid.UUID{}).Optional().Nillable(),
+		field.UUID("campaign_id", uuid.UUID{}).Optional().Nillable(),
+		// A test conversation on the sandbox carrier.
+		field.Bool("test").Default(false),
+		// Seconds from answer to end.
+		field.Int("duration").Optional().Nillable(),
+		// JSON object of the API's caller.
+		field.JSON("metadata", json.RawMessage{}).Default(json.RawMessage("{}")),
+		// Per-call variables as text; absent when none were supplied.
+		field.JSON("variables", map[string]string{}).Optional(),
+		// human, voicemail or ivr.
+		field.String("answered_by").Optional().Nillable(),
+		field.String("ended_reason").Optional().Nillable(),
+		field.String("ended_message").Optional().Nillable(),
+		field.Time("retry_after").Optional().Nillable(),
+		field.Time("schedule_time").Optional().Nillable(),
+		field.Time("dialed_at").Optional().Nillable(),
+		field.Time("answered_at").Optional().Nillable(),
+		field.Time("ended_at").Optional().Nillable(),
+		// A process holds the call: it renews lease_until; a lease that ran out belongs to a process that died.
+		field.Bool("in_flight").Default(false),
+		field.String("lease_owner").Default(""),
+		field.Time("lease_until").Optional().Nillable(),
+		// Somebody asked to end it; the process that holds the call hangs up.
+		field.Bool("cancel_requested").Default(false),
+		// What the carrier needs to end the leg after a crash.
+		field.JSON("leg", json.RawMessage{}).Optional(),
+		// Key in the recordings bucket, set when recording begins; recording_size once it can be fetched.
+		field.String("recording_key").Optional().Nillable(),
+		field.Int64("recording_size").Optional().Nillable(),
+		field.Time("recorded_at").Optional().Nillable(),
+		// Measured times of the conversation (call.Latency).
+		field.JSON("latency", json.RawMessage{}).Optional(),
+	}
+}
+
+func (Call) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("workspace_id", "created_at", "id"),
+		index.Fields("workspace_id", "status", "created_at"),
+		index.Fields("workspace_id", "agent_id", "created_at"),
+		index.Fields("workspace_id", "to_number", "created_at"),
+		index.Fields("lease_until").Annotations(entsql.IndexWhere("in_flight")),
+		index.Fields("workspace_id", "lease_until").Annotations(entsql.IndexWhere("in_flight")).StorageKey("call_in_flight"),
+		index.Fields("workspace_id", "created_at").Annotations(entsql.IndexWhere("status = 'queued'")).StorageKey("call_queued"),
+	}
+}
