@@ -1,16 +1,25 @@
-// Package rest shows the services of callwright.v1 as the REST interface of the specification. It is a client of them: it
-// knows gen and fault and nothing else of ours.
+// Package rest shows the services of callwright.v1 as the REST interface of the specification: a gateway with a codec of
+// its own, driven by the options of rest.proto, envelopes, aliases, the throttle and the download of recordings. It is a
+// client of the services and knows gen and fault, nothing else of ours.
+//
+// What leaves here looks the same however it came about: success is the method's answer, with a leading "status" where its
+// rest option says so; everything else is {status, error_code, message, details?}.
 package rest
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
+	"github.com/callwright/callwright/internal/fault"
 )
 
 // Version is the API version that every answer carries. spec: Versioning.
@@ -20,8 +29,7 @@ const Version = "2025-03-02"
 type Config struct {
 	// Conn reaches the services.
 	Conn grpc.ClientConnInterface
-	// PublicURL is the address that clients know this service by, with no slash at its end. Defaults to http:// and the
-	// request's Host.
+	// PublicURL is the address that clients know this service by. Defaults to http:// and the request's Host.
 	PublicURL string
 	// RateLimit is how many requests a caller may make in any 60 s. 0 is no limit.
 	RateLimit int
@@ -33,12 +41,217 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// New builds the handler of everything under /v1 and its aliases.
+type handler struct {
+	conn      grpc.ClientConnInterface
+	public    string
+	throttle  *throttle // nil when there is no limit
+	log       *slog.Logger
+	envelopes map[string]*callwrightv1.Rest
+	surfaces  map[string]surface // by the first segment behind /v1
+}
+
+// New builds the handler of everything under /v1 and its aliases. It panics when two bindings of the proto contradict each
+// other, which no input can bring about.
 func New(c Config) http.Handler {
-	mux := runtime.NewServeMux()
-	ctx := context.Background()
-	_ = callwrightv1.RegisterCallServiceHandlerClient(ctx, mux, callwrightv1.NewCallServiceClient(c.Conn))
-	_ = callwrightv1.RegisterAgentServiceHandlerClient(ctx, mux, callwrightv1.NewAgentServiceClient(c.Conn))
-	_ = callwrightv1.RegisterPhoneNumberServiceHandlerClient(ctx, mux, callwrightv1.NewPhoneNumberServiceClient(c.Conn))
-	return mux
+	h := &handler{conn: c.Conn, public: strings.TrimRight(c.PublicURL, "/"), log: c.Log, envelopes: envelopes()}
+	if h.log == nil {
+		h.log = slog.Default()
+	}
+	if c.RateLimit > 0 {
+		h.throttle = newThrottle(c)
+	}
+	if err := h.build(); err != nil {
+		panic(err)
+	}
+	return h
+}
+
+// exchange is one request and its answer. It is the writer that the gateway gets, and it travels in the context.
+type exchange struct {
+	http.ResponseWriter
+	id      string // request id
+	address string // stands before paths of this service in answers
+	head    bool   // the body is not sent
+	status  int    // of success; 0 is 200
+	wrote   bool
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+func (x *exchange) WriteHeader(status int) {
+	if !x.wrote {
+		x.wrote = true
+		x.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	x.WriteHeader(x.status)
+	if x.head {
+		return len(b), nil
+	}
+	return x.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController through.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{ResponseWriter: w, id: requestID(r), address: h.public}
+	head := w.Header()
+	head.Set("X-Request-Id", x.id)
+	head.Set("Service-Version", Version)
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Cache-Control", "no-store")
+	defer h.recovers(x, r)
+	if h.throttle != nil {
+		if f := h.throttle.admit(head, r); f != nil {
+			refuse(x, f)
+			return
+		}
+	}
+	path, f := readPath(r.URL)
+	if f == nil {
+		_, f = parseQuery(r.URL.RawQuery)
+	}
+	if f == nil && r.ContentLength > maxBody {
+		f = errTooLarge
+	}
+	if f != nil {
+		refuse(x, f)
+		return
+	}
+	h.route(x, h.inner(x, r, path))
+}
+
+// inner is the request as the gateway gets it.
+func (h *handler) inner(x *exchange, r *http.Request, path string) *http.Request {
+	if x.address == "" {
+		x.address = "http://" + r.Host
+	}
+	q := r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	u := *r.URL
+	u.Path, u.RawPath = path, ""
+	q.URL = &u
+	// What the gateway would read of these is not for clients of REST to say: deadlines, and who the client is. Nobody in
+	// front of us is trusted to say that.
+	for _, name := range []string{"Grpc-Timeout", "X-Forwarded-For", "X-Forwarded-Host", "Te"} {
+		q.Header.Del(name)
+	}
+	q.Header.Set("X-Request-Id", x.id)
+	for i, v := range q.Header["Service-Version"] {
+		if strings.Trim(v, "0123456789-") != "" {
+			q.Header["Service-Version"][i] = "unknown" // the gateway would drop one that is not ASCII, and it be absent
+		}
+	}
+	if r.Body != nil && r.Body != http.NoBody {
+		q.Body = bodyOf(x.ResponseWriter, r)
+	} else {
+		q.Body = &body{ReadCloser: http.NoBody}
+	}
+	q.PostForm = url.Values{}
+	q.Form = url.Values{rawQuery: {r.URL.RawQuery}}
+	return q
+}
+
+// route finds the mux of the path's first segment.
+func (h *handler) route(x *exchange, r *http.Request) {
+	below, ok := strings.CutPrefix(r.URL.Path, "/v1/")
+	segment, _, _ := strings.Cut(below, "/")
+	f, known := h.surfaces[segment]
+	if !ok || !known {
+		refuse(x, errNoRoute)
+		return
+	}
+	switch r.Method {
+	case http.MethodHead:
+		x.head = true
+		r.Method = http.MethodGet
+	case http.MethodOptions:
+		allow := h.allowed(r, f)
+		if allow == "" {
+			refuse(x, errNoRoute)
+			return
+		}
+		x.Header().Set("Allow", allow)
+		x.WriteHeader(http.StatusNoContent)
+		return
+	}
+	f.mux.ServeHTTP(x, r)
+}
+
+// readPath is the path that is routed. One with an empty segment leads nowhere, and neither does one with an encoded
+// slash, which no id of ours has: decoded, it would be another path than the client wrote.
+func readPath(u *url.URL) (string, *fault.Error) {
+	if !storable(u.Path) {
+		return "", fault.Invalidf("the path must be valid UTF-8 without NUL characters")
+	}
+	if strings.Contains(u.Path, "//") || strings.HasSuffix(u.Path, "/") || strings.Contains(strings.ToLower(u.RawPath), "%2f") {
+		return "", errNoRoute
+	}
+	return canonical(u.Path), nil
+}
+
+// requestID is the client's own when it is sane, up to 128 of [A-Za-z0-9._-], else a new one.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	if id != "" && len(id) <= 128 && strings.Trim(id, idLetters) == "" {
+		return id
+	}
+	return rand.Text()
+}
+
+const idLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+
+var errNoRoute = fault.New(fault.NotFound, "route_not_found", "there is nothing at this path")
+
+// lost answers what the gateway could not route. In one mux a wrong method and an unknown path are told apart by it.
+func (h *handler) lost(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request,
+	status int) {
+	below := strings.TrimPrefix(r.URL.Path, "/v1/")
+	segment, _, _ := strings.Cut(below, "/")
+	if allow := h.allowed(r, h.surfaces[segment]); status == http.StatusMethodNotAllowed && allow != "" {
+		w.Header().Set("Allow", allow)
+		refuse(w, fault.New(fault.MethodNotAllowed, "method_not_allowed", "this path answers %s", allow))
+		return
+	}
+	refuse(w, errNoRoute)
+}
+
+// fail answers a call that did not succeed, or a body that could not be decoded.
+func (h *handler) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request,
+	err error) {
+	if b, ok := r.Body.(*body); ok && b.fault != nil {
+		refuse(w, b.fault)
+		return
+	}
+	f := fault.FromStatus(err)
+	if f.Kind == fault.Internal && f.Err != nil { // else the service has logged it
+		h.log.ErrorContext(ctx, "request failed", "request_id", exchangeOf(r.Context()).id, "err", err)
+	}
+	refuse(w, f)
+}
+
+// recovers answers a panic outside the services, whose own are caught there.
+func (h *handler) recovers(x *exchange, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	h.log.ErrorContext(r.Context(), "panic", "request_id", x.id, "panic", p, "stack", string(debug.Stack()))
+	if x.wrote {
+		panic(http.ErrAbortHandler) // the client must not take what it got for all
+	}
+	refuse(x, fault.New(fault.Internal, "internal_error", "something went wrong on our side"))
 }
