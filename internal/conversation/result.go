@@ -1,0 +1,90 @@
+package conversation
+
+import (
+	"time"
+
+	"github.com/callwright/callwright/internal/carrier"
+)
+
+// Role says whose turn it was; the values of transcript_object.
+type Role string
+
+// The roles.
+const (
+	RoleAgent          Role = "agent"
+	RoleUser           Role = "user"
+	RoleFunctionCall   Role = "function_call"
+	RoleFunctionResult Role = "function_result"
+)
+
+// Turn is something said or done. Times count from the answer.
+type Turn struct {
+	// Seq counts from 0 without gaps, in the order of Start.
+	Seq        int
+	Role       Role
+	Content    string
+	Start, End time.Duration
+	// Interrupted turns hold only what was heard.
+	Interrupted bool
+}
+
+// Who answered.
+const (
+	AnsweredByHuman     = "human"
+	AnsweredByVoicemail = "voicemail"
+	AnsweredByIVR       = "ivr"
+)
+
+// Reasons that a conversation ends a call with, besides those of package carrier. The set is CONTRACT.md §2's
+// ended_reason.
+const (
+	ReasonSilence     = "silence_timeout"
+	ReasonMaxDuration = "max_duration"
+	ReasonVoicemail   = "voicemail"
+	ReasonProvider    = "provider_error"
+)
+
+// Hooks tell of the conversation while it runs. They are called one at a time, in order, by a goroutine of their own:
+// they may take their time (write to a database) without touching the sound. Run returns after the last one.
+type Hooks struct {
+	// Turn is called for each finished turn; may be nil.
+	Turn func(Turn)
+}
+
+// Result is what became of a conversation.
+type Result struct {
+	Turns []Turn
+	// AnsweredBy is human, voicemail or ivr; empty when nobody made a sound. Inbound calls come from humans.
+	AnsweredBy string
+	// Verdict says what AnsweredBy was concluded from.
+	Verdict string
+	// Reason is CONTRACT.md §2's ended_reason, Message a sentence for people, Class on whose account it ended.
+	Reason  string
+	Message string
+	Class   carrier.Class
+	// Duration is media time from the answer to the end.
+	Duration time.Duration
+	Latency  Latency
+}
+
+// Latency is how fast the agent was, in media time.
+type Latency struct {
+	// Greeting is from the answer to the first sound of the agent; 0 when there was none.
+	Greeting time.Duration
+	// Turns are the voice-to-voice times: from the last voiced frame of the caller to the first frame of the answer.
+	Turns []time.Duration
+	// TurnP50 and TurnMax sum Turns up.
+	TurnP50, TurnMax time.Duration
+}
+
+// Stop as the cause of Run's context ([context.CancelCauseFunc]) says why it is to end. Without one the reason is
+// "canceled".
+type Stop struct {
+	// Reason and Message become the Result's. Defaults to carrier.ReasonCanceled.
+	Reason, Message string
+	Class           carrier.Class
+	// Say is a line for the other side before hanging up; it takes at most ten seconds.
+	Say string
+}
+
+func (s *Stop) Error() string { return "conversation stopped: " + s.Reason }
