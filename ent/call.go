@@ -39,6 +39,8 @@ type Call struct {
 	ContactID *uuid.UUID `json:"contact_id,omitempty"`
 	// CampaignID holds the value of the "campaign_id" field.
 	CampaignID *uuid.UUID `json:"campaign_id,omitempty"`
+	// EnrollmentID holds the value of the "enrollment_id" field.
+	EnrollmentID *uuid.UUID `json:"enrollment_id,omitempty"`
 	// Test holds the value of the "test" field.
 	Test bool `json:"test,omitempty"`
 	// Duration holds the value of the "duration" field.
@@ -89,7 +91,7 @@ func (*Call) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case call.FieldAgentID, call.FieldContactID, call.FieldCampaignID:
+		case call.FieldAgentID, call.FieldContactID, call.FieldCampaignID, call.FieldEnrollmentID:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case call.FieldMetadata, call.FieldVariables, call.FieldLeg, call.FieldLatency:
 			values[i] = new([]byte)
@@ -186,6 +188,13 @@ func (_m *Call) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.CampaignID = new(uuid.UUID)
 				*_m.CampaignID = *value.S.(*uuid.UUID)
+			}
+		case call.FieldEnrollmentID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field enrollment_id", values[i])
+			} else if value.Valid {
+				_m.EnrollmentID = new(uuid.UUID)
+				*_m.EnrollmentID = *value.S.(*uuid.UUID)
 			}
 		case call.FieldTest:
 			if value, ok := values[i].(*sql.NullBool); !ok {
@@ -403,6 +412,11 @@ func (_m *Call) String() string {
 	builder.WriteString(", ")
 	if v := _m.CampaignID; v != nil {
 		builder.WriteString("campaign_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	if v := _m.EnrollmentID; v != nil {
+		builder.WriteString("enrollment_id=")
 		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
 	builder.WriteString(", ")

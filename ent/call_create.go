@@ -125,6 +125,20 @@ func (_c *CallCreate) SetNillableCampaignID(v *uuid.UUID) *CallCreate {
 	return _c
 }
 
+// SetEnrollmentID sets the "enrollment_id" field.
+func (_c *CallCreate) SetEnrollmentID(v uuid.UUID) *CallCreate {
+	_c.mutation.SetEnrollmentID(v)
+	return _c
+}
+
+// SetNillableEnrollmentID sets the "enrollment_id" field if the given value is not nil.
+func (_c *CallCreate) SetNillableEnrollmentID(v *uuid.UUID) *CallCreate {
+	if v != nil {
+		_c.SetEnrollmentID(*v)
+	}
+	return _c
+}
+
 // SetTest sets the "test" field.
 func (_c *CallCreate) SetTest(v bool) *CallCreate {
 	_c.mutation.SetTest(v)
@@ -584,6 +598,10 @@ func (_c *CallCreate) createSpec() (*Call, *sqlgraph.CreateSpec) {
 		_spec.SetField(call.FieldCampaignID, field.TypeUUID, value)
 		_node.CampaignID = &value
 	}
+	if value, ok := _c.mutation.EnrollmentID(); ok {
+		_spec.SetField(call.FieldEnrollmentID, field.TypeUUID, value)
+		_node.EnrollmentID = &value
+	}
 	if value, ok := _c.mutation.Test(); ok {
 		_spec.SetField(call.FieldTest, field.TypeBool, value)
 		_node.Test = value
@@ -819,6 +837,24 @@ func (u *CallUpsert) UpdateCampaignID() *CallUpsert {
 // ClearCampaignID clears the value of the "campaign_id" field.
 func (u *CallUpsert) ClearCampaignID() *CallUpsert {
 	u.SetNull(call.FieldCampaignID)
+	return u
+}
+
+// SetEnrollmentID sets the "enrollment_id" field.
+func (u *CallUpsert) SetEnrollmentID(v uuid.UUID) *CallUpsert {
+	u.Set(call.FieldEnrollmentID, v)
+	return u
+}
+
+// UpdateEnrollmentID sets the "enrollment_id" field to the value that was provided on create.
+func (u *CallUpsert) UpdateEnrollmentID() *CallUpsert {
+	u.SetExcluded(call.FieldEnrollmentID)
+	return u
+}
+
+// ClearEnrollmentID clears the value of the "enrollment_id" field.
+func (u *CallUpsert) ClearEnrollmentID() *CallUpsert {
+	u.SetNull(call.FieldEnrollmentID)
 	return u
 }
 
@@ -1355,6 +1391,27 @@ func (u *CallUpsertOne) UpdateCampaignID() *CallUpsertOne {
 func (u *CallUpsertOne) ClearCampaignID() *CallUpsertOne {
 	return u.Update(func(s *CallUpsert) {
 		s.ClearCampaignID()
+	})
+}
+
+// SetEnrollmentID sets the "enrollment_id" field.
+func (u *CallUpsertOne) SetEnrollmentID(v uuid.UUID) *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.SetEnrollmentID(v)
+	})
+}
+
+// UpdateEnrollmentID sets the "enrollment_id" field to the value that was provided on create.
+func (u *CallUpsertOne) UpdateEnrollmentID() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateEnrollmentID()
+	})
+}
+
+// ClearEnrollmentID clears the value of the "enrollment_id" field.
+func (u *CallUpsertOne) ClearEnrollmentID() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearEnrollmentID()
 	})
 }
 
@@ -2118,6 +2175,27 @@ func (u *CallUpsertBulk) UpdateCampaignID() *CallUpsertBulk {
 func (u *CallUpsertBulk) ClearCampaignID() *CallUpsertBulk {
 	return u.Update(func(s *CallUpsert) {
 		s.ClearCampaignID()
+	})
+}
+
+// SetEnrollmentID sets the "enrollment_id" field.
+func (u *CallUpsertBulk) SetEnrollmentID(v uuid.UUID) *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.SetEnrollmentID(v)
+	})
+}
+
+// UpdateEnrollmentID sets the "enrollment_id" field to the value that was provided on create.
+func (u *CallUpsertBulk) UpdateEnrollmentID() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateEnrollmentID()
+	})
+}
+
+// ClearEnrollmentID clears the value of the "enrollment_id" field.
+func (u *CallUpsertBulk) ClearEnrollmentID() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearEnrollmentID()
 	})
 }
 

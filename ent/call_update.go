@@ -148,6 +148,26 @@ func (_u *CallUpdate) ClearCampaignID() *CallUpdate {
 	return _u
 }
 
+// SetEnrollmentID sets the "enrollment_id" field.
+func (_u *CallUpdate) SetEnrollmentID(v uuid.UUID) *CallUpdate {
+	_u.mutation.SetEnrollmentID(v)
+	return _u
+}
+
+// SetNillableEnrollmentID sets the "enrollment_id" field if the given value is not nil.
+func (_u *CallUpdate) SetNillableEnrollmentID(v *uuid.UUID) *CallUpdate {
+	if v != nil {
+		_u.SetEnrollmentID(*v)
+	}
+	return _u
+}
+
+// ClearEnrollmentID clears the value of the "enrollment_id" field.
+func (_u *CallUpdate) ClearEnrollmentID() *CallUpdate {
+	_u.mutation.ClearEnrollmentID()
+	return _u
+}
+
 // SetTest sets the "test" field.
 func (_u *CallUpdate) SetTest(v bool) *CallUpdate {
 	_u.mutation.SetTest(v)
@@ -615,6 +635,12 @@ func (_u *CallUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.CampaignIDCleared() {
 		_spec.ClearField(call.FieldCampaignID, field.TypeUUID)
 	}
+	if value, ok := _u.mutation.EnrollmentID(); ok {
+		_spec.SetField(call.FieldEnrollmentID, field.TypeUUID, value)
+	}
+	if _u.mutation.EnrollmentIDCleared() {
+		_spec.ClearField(call.FieldEnrollmentID, field.TypeUUID)
+	}
 	if value, ok := _u.mutation.Test(); ok {
 		_spec.SetField(call.FieldTest, field.TypeBool, value)
 	}
@@ -882,6 +908,26 @@ func (_u *CallUpdateOne) SetNillableCampaignID(v *uuid.UUID) *CallUpdateOne {
 // ClearCampaignID clears the value of the "campaign_id" field.
 func (_u *CallUpdateOne) ClearCampaignID() *CallUpdateOne {
 	_u.mutation.ClearCampaignID()
+	return _u
+}
+
+// SetEnrollmentID sets the "enrollment_id" field.
+func (_u *CallUpdateOne) SetEnrollmentID(v uuid.UUID) *CallUpdateOne {
+	_u.mutation.SetEnrollmentID(v)
+	return _u
+}
+
+// SetNillableEnrollmentID sets the "enrollment_id" field if the given value is not nil.
+func (_u *CallUpdateOne) SetNillableEnrollmentID(v *uuid.UUID) *CallUpdateOne {
+	if v != nil {
+		_u.SetEnrollmentID(*v)
+	}
+	return _u
+}
+
+// ClearEnrollmentID clears the value of the "enrollment_id" field.
+func (_u *CallUpdateOne) ClearEnrollmentID() *CallUpdateOne {
+	_u.mutation.ClearEnrollmentID()
 	return _u
 }
 
@@ -1381,6 +1427,12 @@ func (_u *CallUpdateOne) sqlSave(ctx context.Context) (_node *Call, err error) {
 	}
 	if _u.mutation.CampaignIDCleared() {
 		_spec.ClearField(call.FieldCampaignID, field.TypeUUID)
+	}
+	if value, ok := _u.mutation.EnrollmentID(); ok {
+		_spec.SetField(call.FieldEnrollmentID, field.TypeUUID, value)
+	}
+	if _u.mutation.EnrollmentIDCleared() {
+		_spec.ClearField(call.FieldEnrollmentID, field.TypeUUID)
 	}
 	if value, ok := _u.mutation.Test(); ok {
 		_spec.SetField(call.FieldTest, field.TypeBool, value)

@@ -15,10 +15,21 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
+	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
 	"github.com/callwright/callwright/ent/apikey"
 	"github.com/callwright/callwright/ent/call"
+	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
+	"github.com/callwright/callwright/ent/calltag"
+	"github.com/callwright/callwright/ent/campaign"
+	"github.com/callwright/callwright/ent/contact"
+	"github.com/callwright/callwright/ent/customfield"
+	"github.com/callwright/callwright/ent/delivery"
+	"github.com/callwright/callwright/ent/dialdecision"
+	"github.com/callwright/callwright/ent/donotcall"
+	"github.com/callwright/callwright/ent/enrollment"
+	"github.com/callwright/callwright/ent/idempotencykey"
 	"github.com/callwright/callwright/ent/phonenumber"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/ent/user"
@@ -34,12 +45,34 @@ type Client struct {
 	Schema *migrate.Schema
 	// APIKey is the client for interacting with the APIKey builders.
 	APIKey *APIKeyClient
+	// Action is the client for interacting with the Action builders.
+	Action *ActionClient
 	// Agent is the client for interacting with the Agent builders.
 	Agent *AgentClient
 	// Call is the client for interacting with the Call builders.
 	Call *CallClient
+	// CallAnalysis is the client for interacting with the CallAnalysis builders.
+	CallAnalysis *CallAnalysisClient
 	// CallCount is the client for interacting with the CallCount builders.
 	CallCount *CallCountClient
+	// CallTag is the client for interacting with the CallTag builders.
+	CallTag *CallTagClient
+	// Campaign is the client for interacting with the Campaign builders.
+	Campaign *CampaignClient
+	// Contact is the client for interacting with the Contact builders.
+	Contact *ContactClient
+	// CustomField is the client for interacting with the CustomField builders.
+	CustomField *CustomFieldClient
+	// Delivery is the client for interacting with the Delivery builders.
+	Delivery *DeliveryClient
+	// DialDecision is the client for interacting with the DialDecision builders.
+	DialDecision *DialDecisionClient
+	// DoNotCall is the client for interacting with the DoNotCall builders.
+	DoNotCall *DoNotCallClient
+	// Enrollment is the client for interacting with the Enrollment builders.
+	Enrollment *EnrollmentClient
+	// IdempotencyKey is the client for interacting with the IdempotencyKey builders.
+	IdempotencyKey *IdempotencyKeyClient
 	// PhoneNumber is the client for interacting with the PhoneNumber builders.
 	PhoneNumber *PhoneNumberClient
 	// Turn is the client for interacting with the Turn builders.
@@ -60,9 +93,20 @@ func NewClient(opts ...Option) *Client {
 func (c *Client) init() {
 	c.Schema = migrate.NewSchema(c.driver)
 	c.APIKey = NewAPIKeyClient(c.config)
+	c.Action = NewActionClient(c.config)
 	c.Agent = NewAgentClient(c.config)
 	c.Call = NewCallClient(c.config)
+	c.CallAnalysis = NewCallAnalysisClient(c.config)
 	c.CallCount = NewCallCountClient(c.config)
+	c.CallTag = NewCallTagClient(c.config)
+	c.Campaign = NewCampaignClient(c.config)
+	c.Contact = NewContactClient(c.config)
+	c.CustomField = NewCustomFieldClient(c.config)
+	c.Delivery = NewDeliveryClient(c.config)
+	c.DialDecision = NewDialDecisionClient(c.config)
+	c.DoNotCall = NewDoNotCallClient(c.config)
+	c.Enrollment = NewEnrollmentClient(c.config)
+	c.IdempotencyKey = NewIdempotencyKeyClient(c.config)
 	c.PhoneNumber = NewPhoneNumberClient(c.config)
 	c.Turn = NewTurnClient(c.config)
 	c.User = NewUserClient(c.config)
@@ -157,16 +201,27 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 	cfg := c.config
 	cfg.driver = tx
 	return &Tx{
-		ctx:         ctx,
-		config:      cfg,
-		APIKey:      NewAPIKeyClient(cfg),
-		Agent:       NewAgentClient(cfg),
-		Call:        NewCallClient(cfg),
-		CallCount:   NewCallCountClient(cfg),
-		PhoneNumber: NewPhoneNumberClient(cfg),
-		Turn:        NewTurnClient(cfg),
-		User:        NewUserClient(cfg),
-		Workspace:   NewWorkspaceClient(cfg),
+		ctx:            ctx,
+		config:         cfg,
+		APIKey:         NewAPIKeyClient(cfg),
+		Action:         NewActionClient(cfg),
+		Agent:          NewAgentClient(cfg),
+		Call:           NewCallClient(cfg),
+		CallAnalysis:   NewCallAnalysisClient(cfg),
+		CallCount:      NewCallCountClient(cfg),
+		CallTag:        NewCallTagClient(cfg),
+		Campaign:       NewCampaignClient(cfg),
+		Contact:        NewContactClient(cfg),
+		CustomField:    NewCustomFieldClient(cfg),
+		Delivery:       NewDeliveryClient(cfg),
+		DialDecision:   NewDialDecisionClient(cfg),
+		DoNotCall:      NewDoNotCallClient(cfg),
+		Enrollment:     NewEnrollmentClient(cfg),
+		IdempotencyKey: NewIdempotencyKeyClient(cfg),
+		PhoneNumber:    NewPhoneNumberClient(cfg),
+		Turn:           NewTurnClient(cfg),
+		User:           NewUserClient(cfg),
+		Workspace:      NewWorkspaceClient(cfg),
 	}, nil
 }
 
@@ -184,16 +239,27 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 	cfg := c.config
 	cfg.driver = &txDriver{tx: tx, drv: c.driver}
 	return &Tx{
-		ctx:         ctx,
-		config:      cfg,
-		APIKey:      NewAPIKeyClient(cfg),
-		Agent:       NewAgentClient(cfg),
-		Call:        NewCallClient(cfg),
-		CallCount:   NewCallCountClient(cfg),
-		PhoneNumber: NewPhoneNumberClient(cfg),
-		Turn:        NewTurnClient(cfg),
-		User:        NewUserClient(cfg),
-		Workspace:   NewWorkspaceClient(cfg),
+		ctx:            ctx,
+		config:         cfg,
+		APIKey:         NewAPIKeyClient(cfg),
+		Action:         NewActionClient(cfg),
+		Agent:          NewAgentClient(cfg),
+		Call:           NewCallClient(cfg),
+		CallAnalysis:   NewCallAnalysisClient(cfg),
+		CallCount:      NewCallCountClient(cfg),
+		CallTag:        NewCallTagClient(cfg),
+		Campaign:       NewCampaignClient(cfg),
+		Contact:        NewContactClient(cfg),
+		CustomField:    NewCustomFieldClient(cfg),
+		Delivery:       NewDeliveryClient(cfg),
+		DialDecision:   NewDialDecisionClient(cfg),
+		DoNotCall:      NewDoNotCallClient(cfg),
+		Enrollment:     NewEnrollmentClient(cfg),
+		IdempotencyKey: NewIdempotencyKeyClient(cfg),
+		PhoneNumber:    NewPhoneNumberClient(cfg),
+		Turn:           NewTurnClient(cfg),
+		User:           NewUserClient(cfg),
+		Workspace:      NewWorkspaceClient(cfg),
 	}, nil
 }
 
@@ -223,8 +289,9 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.APIKey, c.Agent, c.Call, c.CallCount, c.PhoneNumber, c.Turn, c.User,
-		c.Workspace,
+		c.APIKey, c.Action, c.Agent, c.Call, c.CallAnalysis, c.CallCount, c.CallTag,
+		c.Campaign, c.Contact, c.CustomField, c.Delivery, c.DialDecision, c.DoNotCall,
+		c.Enrollment, c.IdempotencyKey, c.PhoneNumber, c.Turn, c.User, c.Workspace,
 	} {
 		n.Use(hooks...)
 	}
@@ -234,8 +301,9 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.APIKey, c.Agent, c.Call, c.CallCount, c.PhoneNumber, c.Turn, c.User,
-		c.Workspace,
+		c.APIKey, c.Action, c.Agent, c.Call, c.CallAnalysis, c.CallCount, c.CallTag,
+		c.Campaign, c.Contact, c.CustomField, c.Delivery, c.DialDecision, c.DoNotCall,
+		c.Enrollment, c.IdempotencyKey, c.PhoneNumber, c.Turn, c.User, c.Workspace,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -246,12 +314,34 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 	switch m := m.(type) {
 	case *APIKeyMutation:
 		return c.APIKey.mutate(ctx, m)
+	case *ActionMutation:
+		return c.Action.mutate(ctx, m)
 	case *AgentMutation:
 		return c.Agent.mutate(ctx, m)
 	case *CallMutation:
 		return c.Call.mutate(ctx, m)
+	case *CallAnalysisMutation:
+		return c.CallAnalysis.mutate(ctx, m)
 	case *CallCountMutation:
 		return c.CallCount.mutate(ctx, m)
+	case *CallTagMutation:
+		return c.CallTag.mutate(ctx, m)
+	case *CampaignMutation:
+		return c.Campaign.mutate(ctx, m)
+	case *ContactMutation:
+		return c.Contact.mutate(ctx, m)
+	case *CustomFieldMutation:
+		return c.CustomField.mutate(ctx, m)
+	case *DeliveryMutation:
+		return c.Delivery.mutate(ctx, m)
+	case *DialDecisionMutation:
+		return c.DialDecision.mutate(ctx, m)
+	case *DoNotCallMutation:
+		return c.DoNotCall.mutate(ctx, m)
+	case *EnrollmentMutation:
+		return c.Enrollment.mutate(ctx, m)
+	case *IdempotencyKeyMutation:
+		return c.IdempotencyKey.mutate(ctx, m)
 	case *PhoneNumberMutation:
 		return c.PhoneNumber.mutate(ctx, m)
 	case *TurnMutation:
@@ -395,6 +485,139 @@ func (c *APIKeyClient) mutate(ctx context.Context, m *APIKeyMutation) (Value, er
 		return (&APIKeyDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown APIKey mutation op: %q", m.Op())
+	}
+}
+
+// ActionClient is a client for the Action schema.
+type ActionClient struct {
+	config
+}
+
+// NewActionClient returns a client for the Action from the given config.
+func NewActionClient(c config) *ActionClient {
+	return &ActionClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `action.Hooks(f(g(h())))`.
+func (c *ActionClient) Use(hooks ...Hook) {
+	c.hooks.Action = append(c.hooks.Action, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `action.Intercept(f(g(h())))`.
+func (c *ActionClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Action = append(c.inters.Action, interceptors...)
+}
+
+// Create returns a builder for creating a Action entity.
+func (c *ActionClient) Create() *ActionCreate {
+	mutation := newActionMutation(c.config, OpCreate)
+	return &ActionCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Action entities.
+func (c *ActionClient) CreateBulk(builders ...*ActionCreate) *ActionCreateBulk {
+	return &ActionCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ActionClient) MapCreateBulk(slice any, setFunc func(*ActionCreate, int)) *ActionCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ActionCreateBulk{err: fmt.Errorf("calling to ActionClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ActionCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ActionCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Action.
+func (c *ActionClient) Update() *ActionUpdate {
+	mutation := newActionMutation(c.config, OpUpdate)
+	return &ActionUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ActionClient) UpdateOne(_m *Action) *ActionUpdateOne {
+	mutation := newActionMutation(c.config, OpUpdateOne, withAction(_m))
+	return &ActionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ActionClient) UpdateOneID(id uuid.UUID) *ActionUpdateOne {
+	mutation := newActionMutation(c.config, OpUpdateOne, withActionID(id))
+	return &ActionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Action.
+func (c *ActionClient) Delete() *ActionDelete {
+	mutation := newActionMutation(c.config, OpDelete)
+	return &ActionDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ActionClient) DeleteOne(_m *Action) *ActionDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ActionClient) DeleteOneID(id uuid.UUID) *ActionDeleteOne {
+	builder := c.Delete().Where(action.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ActionDeleteOne{builder}
+}
+
+// Query returns a query builder for Action.
+func (c *ActionClient) Query() *ActionQuery {
+	return &ActionQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeAction},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Action entity by its id.
+func (c *ActionClient) Get(ctx context.Context, id uuid.UUID) (*Action, error) {
+	return c.Query().Where(action.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ActionClient) GetX(ctx context.Context, id uuid.UUID) *Action {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ActionClient) Hooks() []Hook {
+	return c.hooks.Action
+}
+
+// Interceptors returns the client interceptors.
+func (c *ActionClient) Interceptors() []Interceptor {
+	return c.inters.Action
+}
+
+func (c *ActionClient) mutate(ctx context.Context, m *ActionMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ActionCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ActionUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ActionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ActionDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Action mutation op: %q", m.Op())
 	}
 }
 
@@ -664,6 +887,139 @@ func (c *CallClient) mutate(ctx context.Context, m *CallMutation) (Value, error)
 	}
 }
 
+// CallAnalysisClient is a client for the CallAnalysis schema.
+type CallAnalysisClient struct {
+	config
+}
+
+// NewCallAnalysisClient returns a client for the CallAnalysis from the given config.
+func NewCallAnalysisClient(c config) *CallAnalysisClient {
+	return &CallAnalysisClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `callanalysis.Hooks(f(g(h())))`.
+func (c *CallAnalysisClient) Use(hooks ...Hook) {
+	c.hooks.CallAnalysis = append(c.hooks.CallAnalysis, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `callanalysis.Intercept(f(g(h())))`.
+func (c *CallAnalysisClient) Intercept(interceptors ...Interceptor) {
+	c.inters.CallAnalysis = append(c.inters.CallAnalysis, interceptors...)
+}
+
+// Create returns a builder for creating a CallAnalysis entity.
+func (c *CallAnalysisClient) Create() *CallAnalysisCreate {
+	mutation := newCallAnalysisMutation(c.config, OpCreate)
+	return &CallAnalysisCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of CallAnalysis entities.
+func (c *CallAnalysisClient) CreateBulk(builders ...*CallAnalysisCreate) *CallAnalysisCreateBulk {
+	return &CallAnalysisCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *CallAnalysisClient) MapCreateBulk(slice any, setFunc func(*CallAnalysisCreate, int)) *CallAnalysisCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &CallAnalysisCreateBulk{err: fmt.Errorf("calling to CallAnalysisClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*CallAnalysisCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &CallAnalysisCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for CallAnalysis.
+func (c *CallAnalysisClient) Update() *CallAnalysisUpdate {
+	mutation := newCallAnalysisMutation(c.config, OpUpdate)
+	return &CallAnalysisUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *CallAnalysisClient) UpdateOne(_m *CallAnalysis) *CallAnalysisUpdateOne {
+	mutation := newCallAnalysisMutation(c.config, OpUpdateOne, withCallAnalysis(_m))
+	return &CallAnalysisUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *CallAnalysisClient) UpdateOneID(id uuid.UUID) *CallAnalysisUpdateOne {
+	mutation := newCallAnalysisMutation(c.config, OpUpdateOne, withCallAnalysisID(id))
+	return &CallAnalysisUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for CallAnalysis.
+func (c *CallAnalysisClient) Delete() *CallAnalysisDelete {
+	mutation := newCallAnalysisMutation(c.config, OpDelete)
+	return &CallAnalysisDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *CallAnalysisClient) DeleteOne(_m *CallAnalysis) *CallAnalysisDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *CallAnalysisClient) DeleteOneID(id uuid.UUID) *CallAnalysisDeleteOne {
+	builder := c.Delete().Where(callanalysis.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &CallAnalysisDeleteOne{builder}
+}
+
+// Query returns a query builder for CallAnalysis.
+func (c *CallAnalysisClient) Query() *CallAnalysisQuery {
+	return &CallAnalysisQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeCallAnalysis},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a CallAnalysis entity by its id.
+func (c *CallAnalysisClient) Get(ctx context.Context, id uuid.UUID) (*CallAnalysis, error) {
+	return c.Query().Where(callanalysis.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *CallAnalysisClient) GetX(ctx context.Context, id uuid.UUID) *CallAnalysis {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *CallAnalysisClient) Hooks() []Hook {
+	return c.hooks.CallAnalysis
+}
+
+// Interceptors returns the client interceptors.
+func (c *CallAnalysisClient) Interceptors() []Interceptor {
+	return c.inters.CallAnalysis
+}
+
+func (c *CallAnalysisClient) mutate(ctx context.Context, m *CallAnalysisMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&CallAnalysisCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&CallAnalysisUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&CallAnalysisUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&CallAnalysisDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown CallAnalysis mutation op: %q", m.Op())
+	}
+}
+
 // CallCountClient is a client for the CallCount schema.
 type CallCountClient struct {
 	config
@@ -794,6 +1150,1203 @@ func (c *CallCountClient) mutate(ctx context.Context, m *CallCountMutation) (Val
 		return (&CallCountDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown CallCount mutation op: %q", m.Op())
+	}
+}
+
+// CallTagClient is a client for the CallTag schema.
+type CallTagClient struct {
+	config
+}
+
+// NewCallTagClient returns a client for the CallTag from the given config.
+func NewCallTagClient(c config) *CallTagClient {
+	return &CallTagClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `calltag.Hooks(f(g(h())))`.
+func (c *CallTagClient) Use(hooks ...Hook) {
+	c.hooks.CallTag = append(c.hooks.CallTag, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `calltag.Intercept(f(g(h())))`.
+func (c *CallTagClient) Intercept(interceptors ...Interceptor) {
+	c.inters.CallTag = append(c.inters.CallTag, interceptors...)
+}
+
+// Create returns a builder for creating a CallTag entity.
+func (c *CallTagClient) Create() *CallTagCreate {
+	mutation := newCallTagMutation(c.config, OpCreate)
+	return &CallTagCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of CallTag entities.
+func (c *CallTagClient) CreateBulk(builders ...*CallTagCreate) *CallTagCreateBulk {
+	return &CallTagCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *CallTagClient) MapCreateBulk(slice any, setFunc func(*CallTagCreate, int)) *CallTagCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &CallTagCreateBulk{err: fmt.Errorf("calling to CallTagClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*CallTagCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &CallTagCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for CallTag.
+func (c *CallTagClient) Update() *CallTagUpdate {
+	mutation := newCallTagMutation(c.config, OpUpdate)
+	return &CallTagUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *CallTagClient) UpdateOne(_m *CallTag) *CallTagUpdateOne {
+	mutation := newCallTagMutation(c.config, OpUpdateOne, withCallTag(_m))
+	return &CallTagUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *CallTagClient) UpdateOneID(id uuid.UUID) *CallTagUpdateOne {
+	mutation := newCallTagMutation(c.config, OpUpdateOne, withCallTagID(id))
+	return &CallTagUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for CallTag.
+func (c *CallTagClient) Delete() *CallTagDelete {
+	mutation := newCallTagMutation(c.config, OpDelete)
+	return &CallTagDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *CallTagClient) DeleteOne(_m *CallTag) *CallTagDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *CallTagClient) DeleteOneID(id uuid.UUID) *CallTagDeleteOne {
+	builder := c.Delete().Where(calltag.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &CallTagDeleteOne{builder}
+}
+
+// Query returns a query builder for CallTag.
+func (c *CallTagClient) Query() *CallTagQuery {
+	return &CallTagQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeCallTag},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a CallTag entity by its id.
+func (c *CallTagClient) Get(ctx context.Context, id uuid.UUID) (*CallTag, error) {
+	return c.Query().Where(calltag.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *CallTagClient) GetX(ctx context.Context, id uuid.UUID) *CallTag {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *CallTagClient) Hooks() []Hook {
+	return c.hooks.CallTag
+}
+
+// Interceptors returns the client interceptors.
+func (c *CallTagClient) Interceptors() []Interceptor {
+	return c.inters.CallTag
+}
+
+func (c *CallTagClient) mutate(ctx context.Context, m *CallTagMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&CallTagCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&CallTagUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&CallTagUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&CallTagDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown CallTag mutation op: %q", m.Op())
+	}
+}
+
+// CampaignClient is a client for the Campaign schema.
+type CampaignClient struct {
+	config
+}
+
+// NewCampaignClient returns a client for the Campaign from the given config.
+func NewCampaignClient(c config) *CampaignClient {
+	return &CampaignClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `campaign.Hooks(f(g(h())))`.
+func (c *CampaignClient) Use(hooks ...Hook) {
+	c.hooks.Campaign = append(c.hooks.Campaign, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `campaign.Intercept(f(g(h())))`.
+func (c *CampaignClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Campaign = append(c.inters.Campaign, interceptors...)
+}
+
+// Create returns a builder for creating a Campaign entity.
+func (c *CampaignClient) Create() *CampaignCreate {
+	mutation := newCampaignMutation(c.config, OpCreate)
+	return &CampaignCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Campaign entities.
+func (c *CampaignClient) CreateBulk(builders ...*CampaignCreate) *CampaignCreateBulk {
+	return &CampaignCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *CampaignClient) MapCreateBulk(slice any, setFunc func(*CampaignCreate, int)) *CampaignCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &CampaignCreateBulk{err: fmt.Errorf("calling to CampaignClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*CampaignCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &CampaignCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Campaign.
+func (c *CampaignClient) Update() *CampaignUpdate {
+	mutation := newCampaignMutation(c.config, OpUpdate)
+	return &CampaignUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *CampaignClient) UpdateOne(_m *Campaign) *CampaignUpdateOne {
+	mutation := newCampaignMutation(c.config, OpUpdateOne, withCampaign(_m))
+	return &CampaignUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *CampaignClient) UpdateOneID(id uuid.UUID) *CampaignUpdateOne {
+	mutation := newCampaignMutation(c.config, OpUpdateOne, withCampaignID(id))
+	return &CampaignUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Campaign.
+func (c *CampaignClient) Delete() *CampaignDelete {
+	mutation := newCampaignMutation(c.config, OpDelete)
+	return &CampaignDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *CampaignClient) DeleteOne(_m *Campaign) *CampaignDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *CampaignClient) DeleteOneID(id uuid.UUID) *CampaignDeleteOne {
+	builder := c.Delete().Where(campaign.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &CampaignDeleteOne{builder}
+}
+
+// Query returns a query builder for Campaign.
+func (c *CampaignClient) Query() *CampaignQuery {
+	return &CampaignQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeCampaign},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Campaign entity by its id.
+func (c *CampaignClient) Get(ctx context.Context, id uuid.UUID) (*Campaign, error) {
+	return c.Query().Where(campaign.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *CampaignClient) GetX(ctx context.Context, id uuid.UUID) *Campaign {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *CampaignClient) Hooks() []Hook {
+	return c.hooks.Campaign
+}
+
+// Interceptors returns the client interceptors.
+func (c *CampaignClient) Interceptors() []Interceptor {
+	return c.inters.Campaign
+}
+
+func (c *CampaignClient) mutate(ctx context.Context, m *CampaignMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&CampaignCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&CampaignUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&CampaignUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&CampaignDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Campaign mutation op: %q", m.Op())
+	}
+}
+
+// ContactClient is a client for the Contact schema.
+type ContactClient struct {
+	config
+}
+
+// NewContactClient returns a client for the Contact from the given config.
+func NewContactClient(c config) *ContactClient {
+	return &ContactClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `contact.Hooks(f(g(h())))`.
+func (c *ContactClient) Use(hooks ...Hook) {
+	c.hooks.Contact = append(c.hooks.Contact, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `contact.Intercept(f(g(h())))`.
+func (c *ContactClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Contact = append(c.inters.Contact, interceptors...)
+}
+
+// Create returns a builder for creating a Contact entity.
+func (c *ContactClient) Create() *ContactCreate {
+	mutation := newContactMutation(c.config, OpCreate)
+	return &ContactCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Contact entities.
+func (c *ContactClient) CreateBulk(builders ...*ContactCreate) *ContactCreateBulk {
+	return &ContactCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ContactClient) MapCreateBulk(slice any, setFunc func(*ContactCreate, int)) *ContactCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ContactCreateBulk{err: fmt.Errorf("calling to ContactClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ContactCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ContactCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Contact.
+func (c *ContactClient) Update() *ContactUpdate {
+	mutation := newContactMutation(c.config, OpUpdate)
+	return &ContactUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ContactClient) UpdateOne(_m *Contact) *ContactUpdateOne {
+	mutation := newContactMutation(c.config, OpUpdateOne, withContact(_m))
+	return &ContactUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ContactClient) UpdateOneID(id uuid.UUID) *ContactUpdateOne {
+	mutation := newContactMutation(c.config, OpUpdateOne, withContactID(id))
+	return &ContactUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Contact.
+func (c *ContactClient) Delete() *ContactDelete {
+	mutation := newContactMutation(c.config, OpDelete)
+	return &ContactDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ContactClient) DeleteOne(_m *Contact) *ContactDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ContactClient) DeleteOneID(id uuid.UUID) *ContactDeleteOne {
+	builder := c.Delete().Where(contact.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ContactDeleteOne{builder}
+}
+
+// Query returns a query builder for Contact.
+func (c *ContactClient) Query() *ContactQuery {
+	return &ContactQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeContact},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Contact entity by its id.
+func (c *ContactClient) Get(ctx context.Context, id uuid.UUID) (*Contact, error) {
+	return c.Query().Where(contact.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ContactClient) GetX(ctx context.Context, id uuid.UUID) *Contact {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ContactClient) Hooks() []Hook {
+	return c.hooks.Contact
+}
+
+// Interceptors returns the client interceptors.
+func (c *ContactClient) Interceptors() []Interceptor {
+	return c.inters.Contact
+}
+
+func (c *ContactClient) mutate(ctx context.Context, m *ContactMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ContactCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ContactUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ContactUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ContactDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Contact mutation op: %q", m.Op())
+	}
+}
+
+// CustomFieldClient is a client for the CustomField schema.
+type CustomFieldClient struct {
+	config
+}
+
+// NewCustomFieldClient returns a client for the CustomField from the given config.
+func NewCustomFieldClient(c config) *CustomFieldClient {
+	return &CustomFieldClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `customfield.Hooks(f(g(h())))`.
+func (c *CustomFieldClient) Use(hooks ...Hook) {
+	c.hooks.CustomField = append(c.hooks.CustomField, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `customfield.Intercept(f(g(h())))`.
+func (c *CustomFieldClient) Intercept(interceptors ...Interceptor) {
+	c.inters.CustomField = append(c.inters.CustomField, interceptors...)
+}
+
+// Create returns a builder for creating a CustomField entity.
+func (c *CustomFieldClient) Create() *CustomFieldCreate {
+	mutation := newCustomFieldMutation(c.config, OpCreate)
+	return &CustomFieldCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of CustomField entities.
+func (c *CustomFieldClient) CreateBulk(builders ...*CustomFieldCreate) *CustomFieldCreateBulk {
+	return &CustomFieldCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *CustomFieldClient) MapCreateBulk(slice any, setFunc func(*CustomFieldCreate, int)) *CustomFieldCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &CustomFieldCreateBulk{err: fmt.Errorf("calling to CustomFieldClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*CustomFieldCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &CustomFieldCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for CustomField.
+func (c *CustomFieldClient) Update() *CustomFieldUpdate {
+	mutation := newCustomFieldMutation(c.config, OpUpdate)
+	return &CustomFieldUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *CustomFieldClient) UpdateOne(_m *CustomField) *CustomFieldUpdateOne {
+	mutation := newCustomFieldMutation(c.config, OpUpdateOne, withCustomField(_m))
+	return &CustomFieldUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *CustomFieldClient) UpdateOneID(id uuid.UUID) *CustomFieldUpdateOne {
+	mutation := newCustomFieldMutation(c.config, OpUpdateOne, withCustomFieldID(id))
+	return &CustomFieldUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for CustomField.
+func (c *CustomFieldClient) Delete() *CustomFieldDelete {
+	mutation := newCustomFieldMutation(c.config, OpDelete)
+	return &CustomFieldDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *CustomFieldClient) DeleteOne(_m *CustomField) *CustomFieldDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *CustomFieldClient) DeleteOneID(id uuid.UUID) *CustomFieldDeleteOne {
+	builder := c.Delete().Where(customfield.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &CustomFieldDeleteOne{builder}
+}
+
+// Query returns a query builder for CustomField.
+func (c *CustomFieldClient) Query() *CustomFieldQuery {
+	return &CustomFieldQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeCustomField},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a CustomField entity by its id.
+func (c *CustomFieldClient) Get(ctx context.Context, id uuid.UUID) (*CustomField, error) {
+	return c.Query().Where(customfield.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *CustomFieldClient) GetX(ctx context.Context, id uuid.UUID) *CustomField {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *CustomFieldClient) Hooks() []Hook {
+	return c.hooks.CustomField
+}
+
+// Interceptors returns the client interceptors.
+func (c *CustomFieldClient) Interceptors() []Interceptor {
+	return c.inters.CustomField
+}
+
+func (c *CustomFieldClient) mutate(ctx context.Context, m *CustomFieldMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&CustomFieldCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&CustomFieldUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&CustomFieldUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&CustomFieldDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown CustomField mutation op: %q", m.Op())
+	}
+}
+
+// DeliveryClient is a client for the Delivery schema.
+type DeliveryClient struct {
+	config
+}
+
+// NewDeliveryClient returns a client for the Delivery from the given config.
+func NewDeliveryClient(c config) *DeliveryClient {
+	return &DeliveryClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `delivery.Hooks(f(g(h())))`.
+func (c *DeliveryClient) Use(hooks ...Hook) {
+	c.hooks.Delivery = append(c.hooks.Delivery, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `delivery.Intercept(f(g(h())))`.
+func (c *DeliveryClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Delivery = append(c.inters.Delivery, interceptors...)
+}
+
+// Create returns a builder for creating a Delivery entity.
+func (c *DeliveryClient) Create() *DeliveryCreate {
+	mutation := newDeliveryMutation(c.config, OpCreate)
+	return &DeliveryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Delivery entities.
+func (c *DeliveryClient) CreateBulk(builders ...*DeliveryCreate) *DeliveryCreateBulk {
+	return &DeliveryCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *DeliveryClient) MapCreateBulk(slice any, setFunc func(*DeliveryCreate, int)) *DeliveryCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &DeliveryCreateBulk{err: fmt.Errorf("calling to DeliveryClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*DeliveryCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &DeliveryCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Delivery.
+func (c *DeliveryClient) Update() *DeliveryUpdate {
+	mutation := newDeliveryMutation(c.config, OpUpdate)
+	return &DeliveryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *DeliveryClient) UpdateOne(_m *Delivery) *DeliveryUpdateOne {
+	mutation := newDeliveryMutation(c.config, OpUpdateOne, withDelivery(_m))
+	return &DeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *DeliveryClient) UpdateOneID(id uuid.UUID) *DeliveryUpdateOne {
+	mutation := newDeliveryMutation(c.config, OpUpdateOne, withDeliveryID(id))
+	return &DeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Delivery.
+func (c *DeliveryClient) Delete() *DeliveryDelete {
+	mutation := newDeliveryMutation(c.config, OpDelete)
+	return &DeliveryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *DeliveryClient) DeleteOne(_m *Delivery) *DeliveryDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *DeliveryClient) DeleteOneID(id uuid.UUID) *DeliveryDeleteOne {
+	builder := c.Delete().Where(delivery.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &DeliveryDeleteOne{builder}
+}
+
+// Query returns a query builder for Delivery.
+func (c *DeliveryClient) Query() *DeliveryQuery {
+	return &DeliveryQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeDelivery},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Delivery entity by its id.
+func (c *DeliveryClient) Get(ctx context.Context, id uuid.UUID) (*Delivery, error) {
+	return c.Query().Where(delivery.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *DeliveryClient) GetX(ctx context.Context, id uuid.UUID) *Delivery {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *DeliveryClient) Hooks() []Hook {
+	return c.hooks.Delivery
+}
+
+// Interceptors returns the client interceptors.
+func (c *DeliveryClient) Interceptors() []Interceptor {
+	return c.inters.Delivery
+}
+
+func (c *DeliveryClient) mutate(ctx context.Context, m *DeliveryMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&DeliveryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&DeliveryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&DeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&DeliveryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Delivery mutation op: %q", m.Op())
+	}
+}
+
+// DialDecisionClient is a client for the DialDecision schema.
+type DialDecisionClient struct {
+	config
+}
+
+// NewDialDecisionClient returns a client for the DialDecision from the given config.
+func NewDialDecisionClient(c config) *DialDecisionClient {
+	return &DialDecisionClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `dialdecision.Hooks(f(g(h())))`.
+func (c *DialDecisionClient) Use(hooks ...Hook) {
+	c.hooks.DialDecision = append(c.hooks.DialDecision, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `dialdecision.Intercept(f(g(h())))`.
+func (c *DialDecisionClient) Intercept(interceptors ...Interceptor) {
+	c.inters.DialDecision = append(c.inters.DialDecision, interceptors...)
+}
+
+// Create returns a builder for creating a DialDecision entity.
+func (c *DialDecisionClient) Create() *DialDecisionCreate {
+	mutation := newDialDecisionMutation(c.config, OpCreate)
+	return &DialDecisionCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of DialDecision entities.
+func (c *DialDecisionClient) CreateBulk(builders ...*DialDecisionCreate) *DialDecisionCreateBulk {
+	return &DialDecisionCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *DialDecisionClient) MapCreateBulk(slice any, setFunc func(*DialDecisionCreate, int)) *DialDecisionCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &DialDecisionCreateBulk{err: fmt.Errorf("calling to DialDecisionClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*DialDecisionCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &DialDecisionCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for DialDecision.
+func (c *DialDecisionClient) Update() *DialDecisionUpdate {
+	mutation := newDialDecisionMutation(c.config, OpUpdate)
+	return &DialDecisionUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *DialDecisionClient) UpdateOne(_m *DialDecision) *DialDecisionUpdateOne {
+	mutation := newDialDecisionMutation(c.config, OpUpdateOne, withDialDecision(_m))
+	return &DialDecisionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *DialDecisionClient) UpdateOneID(id uuid.UUID) *DialDecisionUpdateOne {
+	mutation := newDialDecisionMutation(c.config, OpUpdateOne, withDialDecisionID(id))
+	return &DialDecisionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for DialDecision.
+func (c *DialDecisionClient) Delete() *DialDecisionDelete {
+	mutation := newDialDecisionMutation(c.config, OpDelete)
+	return &DialDecisionDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *DialDecisionClient) DeleteOne(_m *DialDecision) *DialDecisionDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *DialDecisionClient) DeleteOneID(id uuid.UUID) *DialDecisionDeleteOne {
+	builder := c.Delete().Where(dialdecision.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &DialDecisionDeleteOne{builder}
+}
+
+// Query returns a query builder for DialDecision.
+func (c *DialDecisionClient) Query() *DialDecisionQuery {
+	return &DialDecisionQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeDialDecision},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a DialDecision entity by its id.
+func (c *DialDecisionClient) Get(ctx context.Context, id uuid.UUID) (*DialDecision, error) {
+	return c.Query().Where(dialdecision.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *DialDecisionClient) GetX(ctx context.Context, id uuid.UUID) *DialDecision {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *DialDecisionClient) Hooks() []Hook {
+	return c.hooks.DialDecision
+}
+
+// Interceptors returns the client interceptors.
+func (c *DialDecisionClient) Interceptors() []Interceptor {
+	return c.inters.DialDecision
+}
+
+func (c *DialDecisionClient) mutate(ctx context.Context, m *DialDecisionMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&DialDecisionCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&DialDecisionUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&DialDecisionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&DialDecisionDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown DialDecision mutation op: %q", m.Op())
+	}
+}
+
+// DoNotCallClient is a client for the DoNotCall schema.
+type DoNotCallClient struct {
+	config
+}
+
+// NewDoNotCallClient returns a client for the DoNotCall from the given config.
+func NewDoNotCallClient(c config) *DoNotCallClient {
+	return &DoNotCallClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `donotcall.Hooks(f(g(h())))`.
+func (c *DoNotCallClient) Use(hooks ...Hook) {
+	c.hooks.DoNotCall = append(c.hooks.DoNotCall, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `donotcall.Intercept(f(g(h())))`.
+func (c *DoNotCallClient) Intercept(interceptors ...Interceptor) {
+	c.inters.DoNotCall = append(c.inters.DoNotCall, interceptors...)
+}
+
+// Create returns a builder for creating a DoNotCall entity.
+func (c *DoNotCallClient) Create() *DoNotCallCreate {
+	mutation := newDoNotCallMutation(c.config, OpCreate)
+	return &DoNotCallCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of DoNotCall entities.
+func (c *DoNotCallClient) CreateBulk(builders ...*DoNotCallCreate) *DoNotCallCreateBulk {
+	return &DoNotCallCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *DoNotCallClient) MapCreateBulk(slice any, setFunc func(*DoNotCallCreate, int)) *DoNotCallCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &DoNotCallCreateBulk{err: fmt.Errorf("calling to DoNotCallClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*DoNotCallCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &DoNotCallCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for DoNotCall.
+func (c *DoNotCallClient) Update() *DoNotCallUpdate {
+	mutation := newDoNotCallMutation(c.config, OpUpdate)
+	return &DoNotCallUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *DoNotCallClient) UpdateOne(_m *DoNotCall) *DoNotCallUpdateOne {
+	mutation := newDoNotCallMutation(c.config, OpUpdateOne, withDoNotCall(_m))
+	return &DoNotCallUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *DoNotCallClient) UpdateOneID(id uuid.UUID) *DoNotCallUpdateOne {
+	mutation := newDoNotCallMutation(c.config, OpUpdateOne, withDoNotCallID(id))
+	return &DoNotCallUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for DoNotCall.
+func (c *DoNotCallClient) Delete() *DoNotCallDelete {
+	mutation := newDoNotCallMutation(c.config, OpDelete)
+	return &DoNotCallDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *DoNotCallClient) DeleteOne(_m *DoNotCall) *DoNotCallDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *DoNotCallClient) DeleteOneID(id uuid.UUID) *DoNotCallDeleteOne {
+	builder := c.Delete().Where(donotcall.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &DoNotCallDeleteOne{builder}
+}
+
+// Query returns a query builder for DoNotCall.
+func (c *DoNotCallClient) Query() *DoNotCallQuery {
+	return &DoNotCallQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeDoNotCall},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a DoNotCall entity by its id.
+func (c *DoNotCallClient) Get(ctx context.Context, id uuid.UUID) (*DoNotCall, error) {
+	return c.Query().Where(donotcall.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *DoNotCallClient) GetX(ctx context.Context, id uuid.UUID) *DoNotCall {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *DoNotCallClient) Hooks() []Hook {
+	return c.hooks.DoNotCall
+}
+
+// Interceptors returns the client interceptors.
+func (c *DoNotCallClient) Interceptors() []Interceptor {
+	return c.inters.DoNotCall
+}
+
+func (c *DoNotCallClient) mutate(ctx context.Context, m *DoNotCallMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&DoNotCallCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&DoNotCallUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&DoNotCallUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&DoNotCallDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown DoNotCall mutation op: %q", m.Op())
+	}
+}
+
+// EnrollmentClient is a client for the Enrollment schema.
+type EnrollmentClient struct {
+	config
+}
+
+// NewEnrollmentClient returns a client for the Enrollment from the given config.
+func NewEnrollmentClient(c config) *EnrollmentClient {
+	return &EnrollmentClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `enrollment.Hooks(f(g(h())))`.
+func (c *EnrollmentClient) Use(hooks ...Hook) {
+	c.hooks.Enrollment = append(c.hooks.Enrollment, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `enrollment.Intercept(f(g(h())))`.
+func (c *EnrollmentClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Enrollment = append(c.inters.Enrollment, interceptors...)
+}
+
+// Create returns a builder for creating a Enrollment entity.
+func (c *EnrollmentClient) Create() *EnrollmentCreate {
+	mutation := newEnrollmentMutation(c.config, OpCreate)
+	return &EnrollmentCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Enrollment entities.
+func (c *EnrollmentClient) CreateBulk(builders ...*EnrollmentCreate) *EnrollmentCreateBulk {
+	return &EnrollmentCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *EnrollmentClient) MapCreateBulk(slice any, setFunc func(*EnrollmentCreate, int)) *EnrollmentCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &EnrollmentCreateBulk{err: fmt.Errorf("calling to EnrollmentClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*EnrollmentCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &EnrollmentCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Enrollment.
+func (c *EnrollmentClient) Update() *EnrollmentUpdate {
+	mutation := newEnrollmentMutation(c.config, OpUpdate)
+	return &EnrollmentUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *EnrollmentClient) UpdateOne(_m *Enrollment) *EnrollmentUpdateOne {
+	mutation := newEnrollmentMutation(c.config, OpUpdateOne, withEnrollment(_m))
+	return &EnrollmentUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *EnrollmentClient) UpdateOneID(id uuid.UUID) *EnrollmentUpdateOne {
+	mutation := newEnrollmentMutation(c.config, OpUpdateOne, withEnrollmentID(id))
+	return &EnrollmentUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Enrollment.
+func (c *EnrollmentClient) Delete() *EnrollmentDelete {
+	mutation := newEnrollmentMutation(c.config, OpDelete)
+	return &EnrollmentDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *EnrollmentClient) DeleteOne(_m *Enrollment) *EnrollmentDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *EnrollmentClient) DeleteOneID(id uuid.UUID) *EnrollmentDeleteOne {
+	builder := c.Delete().Where(enrollment.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &EnrollmentDeleteOne{builder}
+}
+
+// Query returns a query builder for Enrollment.
+func (c *EnrollmentClient) Query() *EnrollmentQuery {
+	return &EnrollmentQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeEnrollment},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Enrollment entity by its id.
+func (c *EnrollmentClient) Get(ctx context.Context, id uuid.UUID) (*Enrollment, error) {
+	return c.Query().Where(enrollment.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *EnrollmentClient) GetX(ctx context.Context, id uuid.UUID) *Enrollment {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *EnrollmentClient) Hooks() []Hook {
+	return c.hooks.Enrollment
+}
+
+// Interceptors returns the client interceptors.
+func (c *EnrollmentClient) Interceptors() []Interceptor {
+	return c.inters.Enrollment
+}
+
+func (c *EnrollmentClient) mutate(ctx context.Context, m *EnrollmentMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&EnrollmentCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&EnrollmentUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&EnrollmentUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&EnrollmentDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Enrollment mutation op: %q", m.Op())
+	}
+}
+
+// IdempotencyKeyClient is a client for the IdempotencyKey schema.
+type IdempotencyKeyClient struct {
+	config
+}
+
+// NewIdempotencyKeyClient returns a client for the IdempotencyKey from the given config.
+func NewIdempotencyKeyClient(c config) *IdempotencyKeyClient {
+	return &IdempotencyKeyClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `idempotencykey.Hooks(f(g(h())))`.
+func (c *IdempotencyKeyClient) Use(hooks ...Hook) {
+	c.hooks.IdempotencyKey = append(c.hooks.IdempotencyKey, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `idempotencykey.Intercept(f(g(h())))`.
+func (c *IdempotencyKeyClient) Intercept(interceptors ...Interceptor) {
+	c.inters.IdempotencyKey = append(c.inters.IdempotencyKey, interceptors...)
+}
+
+// Create returns a builder for creating a IdempotencyKey entity.
+func (c *IdempotencyKeyClient) Create() *IdempotencyKeyCreate {
+	mutation := newIdempotencyKeyMutation(c.config, OpCreate)
+	return &IdempotencyKeyCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of IdempotencyKey entities.
+func (c *IdempotencyKeyClient) CreateBulk(builders ...*IdempotencyKeyCreate) *IdempotencyKeyCreateBulk {
+	return &IdempotencyKeyCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *IdempotencyKeyClient) MapCreateBulk(slice any, setFunc func(*IdempotencyKeyCreate, int)) *IdempotencyKeyCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &IdempotencyKeyCreateBulk{err: fmt.Errorf("calling to IdempotencyKeyClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*IdempotencyKeyCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &IdempotencyKeyCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for IdempotencyKey.
+func (c *IdempotencyKeyClient) Update() *IdempotencyKeyUpdate {
+	mutation := newIdempotencyKeyMutation(c.config, OpUpdate)
+	return &IdempotencyKeyUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *IdempotencyKeyClient) UpdateOne(_m *IdempotencyKey) *IdempotencyKeyUpdateOne {
+	mutation := newIdempotencyKeyMutation(c.config, OpUpdateOne, withIdempotencyKey(_m))
+	return &IdempotencyKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *IdempotencyKeyClient) UpdateOneID(id uuid.UUID) *IdempotencyKeyUpdateOne {
+	mutation := newIdempotencyKeyMutation(c.config, OpUpdateOne, withIdempotencyKeyID(id))
+	return &IdempotencyKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for IdempotencyKey.
+func (c *IdempotencyKeyClient) Delete() *IdempotencyKeyDelete {
+	mutation := newIdempotencyKeyMutation(c.config, OpDelete)
+	return &IdempotencyKeyDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *IdempotencyKeyClient) DeleteOne(_m *IdempotencyKey) *IdempotencyKeyDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *IdempotencyKeyClient) DeleteOneID(id uuid.UUID) *IdempotencyKeyDeleteOne {
+	builder := c.Delete().Where(idempotencykey.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &IdempotencyKeyDeleteOne{builder}
+}
+
+// Query returns a query builder for IdempotencyKey.
+func (c *IdempotencyKeyClient) Query() *IdempotencyKeyQuery {
+	return &IdempotencyKeyQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeIdempotencyKey},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a IdempotencyKey entity by its id.
+func (c *IdempotencyKeyClient) Get(ctx context.Context, id uuid.UUID) (*IdempotencyKey, error) {
+	return c.Query().Where(idempotencykey.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *IdempotencyKeyClient) GetX(ctx context.Context, id uuid.UUID) *IdempotencyKey {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *IdempotencyKeyClient) Hooks() []Hook {
+	return c.hooks.IdempotencyKey
+}
+
+// Interceptors returns the client interceptors.
+func (c *IdempotencyKeyClient) Interceptors() []Interceptor {
+	return c.inters.IdempotencyKey
+}
+
+func (c *IdempotencyKeyClient) mutate(ctx context.Context, m *IdempotencyKeyMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&IdempotencyKeyCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&IdempotencyKeyUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&IdempotencyKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&IdempotencyKeyDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown IdempotencyKey mutation op: %q", m.Op())
 	}
 }
 
@@ -1332,11 +2885,14 @@ func (c *WorkspaceClient) mutate(ctx context.Context, m *WorkspaceMutation) (Val
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		APIKey, Agent, Call, CallCount, PhoneNumber, Turn, User, Workspace []ent.Hook
+		APIKey, Action, Agent, Call, CallAnalysis, CallCount, CallTag, Campaign,
+		Contact, CustomField, Delivery, DialDecision, DoNotCall, Enrollment,
+		IdempotencyKey, PhoneNumber, Turn, User, Workspace []ent.Hook
 	}
 	inters struct {
-		APIKey, Agent, Call, CallCount, PhoneNumber, Turn, User,
-		Workspace []ent.Interceptor
+		APIKey, Action, Agent, Call, CallAnalysis, CallCount, CallTag, Campaign,
+		Contact, CustomField, Delivery, DialDecision, DoNotCall, Enrollment,
+		IdempotencyKey, PhoneNumber, Turn, User, Workspace []ent.Interceptor
 	}
 )
 

@@ -12,10 +12,21 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
 	"github.com/callwright/callwright/ent/apikey"
 	"github.com/callwright/callwright/ent/call"
+	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
+	"github.com/callwright/callwright/ent/calltag"
+	"github.com/callwright/callwright/ent/campaign"
+	"github.com/callwright/callwright/ent/contact"
+	"github.com/callwright/callwright/ent/customfield"
+	"github.com/callwright/callwright/ent/delivery"
+	"github.com/callwright/callwright/ent/dialdecision"
+	"github.com/callwright/callwright/ent/donotcall"
+	"github.com/callwright/callwright/ent/enrollment"
+	"github.com/callwright/callwright/ent/idempotencykey"
 	"github.com/callwright/callwright/ent/phonenumber"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/ent/user"
@@ -80,14 +91,25 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
-			apikey.Table:      apikey.ValidColumn,
-			agent.Table:       agent.ValidColumn,
-			call.Table:        call.ValidColumn,
-			callcount.Table:   callcount.ValidColumn,
-			phonenumber.Table: phonenumber.ValidColumn,
-			turn.Table:        turn.ValidColumn,
-			user.Table:        user.ValidColumn,
-			workspace.Table:   workspace.ValidColumn,
+			apikey.Table:         apikey.ValidColumn,
+			action.Table:         action.ValidColumn,
+			agent.Table:          agent.ValidColumn,
+			call.Table:           call.ValidColumn,
+			callanalysis.Table:   callanalysis.ValidColumn,
+			callcount.Table:      callcount.ValidColumn,
+			calltag.Table:        calltag.ValidColumn,
+			campaign.Table:       campaign.ValidColumn,
+			contact.Table:        contact.ValidColumn,
+			customfield.Table:    customfield.ValidColumn,
+			delivery.Table:       delivery.ValidColumn,
+			dialdecision.Table:   dialdecision.ValidColumn,
+			donotcall.Table:      donotcall.ValidColumn,
+			enrollment.Table:     enrollment.ValidColumn,
+			idempotencykey.Table: idempotencykey.ValidColumn,
+			phonenumber.Table:    phonenumber.ValidColumn,
+			turn.Table:           turn.ValidColumn,
+			user.Table:           user.ValidColumn,
+			workspace.Table:      workspace.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

@@ -6,10 +6,21 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
 	"github.com/callwright/callwright/ent/apikey"
 	"github.com/callwright/callwright/ent/call"
+	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
+	"github.com/callwright/callwright/ent/calltag"
+	"github.com/callwright/callwright/ent/campaign"
+	"github.com/callwright/callwright/ent/contact"
+	"github.com/callwright/callwright/ent/customfield"
+	"github.com/callwright/callwright/ent/delivery"
+	"github.com/callwright/callwright/ent/dialdecision"
+	"github.com/callwright/callwright/ent/donotcall"
+	"github.com/callwright/callwright/ent/enrollment"
+	"github.com/callwright/callwright/ent/idempotencykey"
 	"github.com/callwright/callwright/ent/phonenumber"
 	"github.com/callwright/callwright/ent/schema"
 	"github.com/callwright/callwright/ent/turn"
@@ -49,6 +60,53 @@ func init() {
 	apikeyDescID := apikeyMixinFields0[0].Descriptor()
 	// apikey.DefaultID holds the default value on creation for the id field.
 	apikey.DefaultID = apikeyDescID.Default.(func() uuid.UUID)
+	actionMixin := schema.Action{}.Mixin()
+	actionMixinFields0 := actionMixin[0].Fields()
+	_ = actionMixinFields0
+	actionMixinFields1 := actionMixin[1].Fields()
+	_ = actionMixinFields1
+	actionFields := schema.Action{}.Fields()
+	_ = actionFields
+	// actionDescCreatedAt is the schema descriptor for created_at field.
+	actionDescCreatedAt := actionMixinFields1[0].Descriptor()
+	// action.DefaultCreatedAt holds the default value on creation for the created_at field.
+	action.DefaultCreatedAt = actionDescCreatedAt.Default.(func() time.Time)
+	// actionDescUpdatedAt is the schema descriptor for updated_at field.
+	actionDescUpdatedAt := actionMixinFields1[1].Descriptor()
+	// action.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	action.DefaultUpdatedAt = actionDescUpdatedAt.Default.(func() time.Time)
+	// actionDescURL is the schema descriptor for url field.
+	actionDescURL := actionFields[4].Descriptor()
+	// action.DefaultURL holds the default value on creation for the url field.
+	action.DefaultURL = actionDescURL.Default.(string)
+	// actionDescIncludePhi is the schema descriptor for include_phi field.
+	actionDescIncludePhi := actionFields[7].Descriptor()
+	// action.DefaultIncludePhi holds the default value on creation for the include_phi field.
+	action.DefaultIncludePhi = actionDescIncludePhi.Default.(bool)
+	// actionDescPrompt is the schema descriptor for prompt field.
+	actionDescPrompt := actionFields[8].Descriptor()
+	// action.DefaultPrompt holds the default value on creation for the prompt field.
+	action.DefaultPrompt = actionDescPrompt.Default.(string)
+	// actionDescIcon is the schema descriptor for icon field.
+	actionDescIcon := actionFields[9].Descriptor()
+	// action.DefaultIcon holds the default value on creation for the icon field.
+	action.DefaultIcon = actionDescIcon.Default.(string)
+	// actionDescCriteria is the schema descriptor for criteria field.
+	actionDescCriteria := actionFields[10].Descriptor()
+	// action.DefaultCriteria holds the default value on creation for the criteria field.
+	action.DefaultCriteria = actionDescCriteria.Default.(string)
+	// actionDescFormat is the schema descriptor for format field.
+	actionDescFormat := actionFields[11].Descriptor()
+	// action.DefaultFormat holds the default value on creation for the format field.
+	action.DefaultFormat = actionDescFormat.Default.(string)
+	// actionDescDescription is the schema descriptor for description field.
+	actionDescDescription := actionFields[12].Descriptor()
+	// action.DefaultDescription holds the default value on creation for the description field.
+	action.DefaultDescription = actionDescDescription.Default.(string)
+	// actionDescID is the schema descriptor for id field.
+	actionDescID := actionMixinFields0[0].Descriptor()
+	// action.DefaultID holds the default value on creation for the id field.
+	action.DefaultID = actionDescID.Default.(func() uuid.UUID)
 	agentMixin := schema.Agent{}.Mixin()
 	agentMixinFields0 := agentMixin[0].Fields()
 	_ = agentMixinFields0
@@ -96,29 +154,56 @@ func init() {
 	// call.DefaultUpdatedAt holds the default value on creation for the updated_at field.
 	call.DefaultUpdatedAt = callDescUpdatedAt.Default.(func() time.Time)
 	// callDescTest is the schema descriptor for test field.
-	callDescTest := callFields[7].Descriptor()
+	callDescTest := callFields[8].Descriptor()
 	// call.DefaultTest holds the default value on creation for the test field.
 	call.DefaultTest = callDescTest.Default.(bool)
 	// callDescMetadata is the schema descriptor for metadata field.
-	callDescMetadata := callFields[9].Descriptor()
+	callDescMetadata := callFields[10].Descriptor()
 	// call.DefaultMetadata holds the default value on creation for the metadata field.
 	call.DefaultMetadata = callDescMetadata.Default.(json.RawMessage)
 	// callDescInFlight is the schema descriptor for in_flight field.
-	callDescInFlight := callFields[19].Descriptor()
+	callDescInFlight := callFields[20].Descriptor()
 	// call.DefaultInFlight holds the default value on creation for the in_flight field.
 	call.DefaultInFlight = callDescInFlight.Default.(bool)
 	// callDescLeaseOwner is the schema descriptor for lease_owner field.
-	callDescLeaseOwner := callFields[20].Descriptor()
+	callDescLeaseOwner := callFields[21].Descriptor()
 	// call.DefaultLeaseOwner holds the default value on creation for the lease_owner field.
 	call.DefaultLeaseOwner = callDescLeaseOwner.Default.(string)
 	// callDescCancelRequested is the schema descriptor for cancel_requested field.
-	callDescCancelRequested := callFields[22].Descriptor()
+	callDescCancelRequested := callFields[23].Descriptor()
 	// call.DefaultCancelRequested holds the default value on creation for the cancel_requested field.
 	call.DefaultCancelRequested = callDescCancelRequested.Default.(bool)
 	// callDescID is the schema descriptor for id field.
 	callDescID := callMixinFields0[0].Descriptor()
 	// call.DefaultID holds the default value on creation for the id field.
 	call.DefaultID = callDescID.Default.(func() uuid.UUID)
+	callanalysisMixin := schema.CallAnalysis{}.Mixin()
+	callanalysisMixinFields0 := callanalysisMixin[0].Fields()
+	_ = callanalysisMixinFields0
+	callanalysisMixinFields1 := callanalysisMixin[1].Fields()
+	_ = callanalysisMixinFields1
+	callanalysisFields := schema.CallAnalysis{}.Fields()
+	_ = callanalysisFields
+	// callanalysisDescCreatedAt is the schema descriptor for created_at field.
+	callanalysisDescCreatedAt := callanalysisMixinFields1[0].Descriptor()
+	// callanalysis.DefaultCreatedAt holds the default value on creation for the created_at field.
+	callanalysis.DefaultCreatedAt = callanalysisDescCreatedAt.Default.(func() time.Time)
+	// callanalysisDescUpdatedAt is the schema descriptor for updated_at field.
+	callanalysisDescUpdatedAt := callanalysisMixinFields1[1].Descriptor()
+	// callanalysis.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	callanalysis.DefaultUpdatedAt = callanalysisDescUpdatedAt.Default.(func() time.Time)
+	// callanalysisDescSource is the schema descriptor for source field.
+	callanalysisDescSource := callanalysisFields[6].Descriptor()
+	// callanalysis.DefaultSource holds the default value on creation for the source field.
+	callanalysis.DefaultSource = callanalysisDescSource.Default.(string)
+	// callanalysisDescProblem is the schema descriptor for problem field.
+	callanalysisDescProblem := callanalysisFields[7].Descriptor()
+	// callanalysis.DefaultProblem holds the default value on creation for the problem field.
+	callanalysis.DefaultProblem = callanalysisDescProblem.Default.(string)
+	// callanalysisDescID is the schema descriptor for id field.
+	callanalysisDescID := callanalysisMixinFields0[0].Descriptor()
+	// callanalysis.DefaultID holds the default value on creation for the id field.
+	callanalysis.DefaultID = callanalysisDescID.Default.(func() uuid.UUID)
 	callcountMixin := schema.CallCount{}.Mixin()
 	callcountMixinFields0 := callcountMixin[0].Fields()
 	_ = callcountMixinFields0
@@ -136,6 +221,227 @@ func init() {
 	callcountDescID := callcountMixinFields0[0].Descriptor()
 	// callcount.DefaultID holds the default value on creation for the id field.
 	callcount.DefaultID = callcountDescID.Default.(func() uuid.UUID)
+	calltagMixin := schema.CallTag{}.Mixin()
+	calltagMixinFields0 := calltagMixin[0].Fields()
+	_ = calltagMixinFields0
+	calltagMixinFields1 := calltagMixin[1].Fields()
+	_ = calltagMixinFields1
+	calltagFields := schema.CallTag{}.Fields()
+	_ = calltagFields
+	// calltagDescCreatedAt is the schema descriptor for created_at field.
+	calltagDescCreatedAt := calltagMixinFields1[0].Descriptor()
+	// calltag.DefaultCreatedAt holds the default value on creation for the created_at field.
+	calltag.DefaultCreatedAt = calltagDescCreatedAt.Default.(func() time.Time)
+	// calltagDescUpdatedAt is the schema descriptor for updated_at field.
+	calltagDescUpdatedAt := calltagMixinFields1[1].Descriptor()
+	// calltag.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	calltag.DefaultUpdatedAt = calltagDescUpdatedAt.Default.(func() time.Time)
+	// calltagDescEmoji is the schema descriptor for emoji field.
+	calltagDescEmoji := calltagFields[2].Descriptor()
+	// calltag.DefaultEmoji holds the default value on creation for the emoji field.
+	calltag.DefaultEmoji = calltagDescEmoji.Default.(string)
+	// calltagDescID is the schema descriptor for id field.
+	calltagDescID := calltagMixinFields0[0].Descriptor()
+	// calltag.DefaultID holds the default value on creation for the id field.
+	calltag.DefaultID = calltagDescID.Default.(func() uuid.UUID)
+	campaignMixin := schema.Campaign{}.Mixin()
+	campaignMixinFields0 := campaignMixin[0].Fields()
+	_ = campaignMixinFields0
+	campaignMixinFields1 := campaignMixin[1].Fields()
+	_ = campaignMixinFields1
+	campaignFields := schema.Campaign{}.Fields()
+	_ = campaignFields
+	// campaignDescCreatedAt is the schema descriptor for created_at field.
+	campaignDescCreatedAt := campaignMixinFields1[0].Descriptor()
+	// campaign.DefaultCreatedAt holds the default value on creation for the created_at field.
+	campaign.DefaultCreatedAt = campaignDescCreatedAt.Default.(func() time.Time)
+	// campaignDescUpdatedAt is the schema descriptor for updated_at field.
+	campaignDescUpdatedAt := campaignMixinFields1[1].Descriptor()
+	// campaign.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	campaign.DefaultUpdatedAt = campaignDescUpdatedAt.Default.(func() time.Time)
+	// campaignDescStatus is the schema descriptor for status field.
+	campaignDescStatus := campaignFields[2].Descriptor()
+	// campaign.DefaultStatus holds the default value on creation for the status field.
+	campaign.DefaultStatus = campaignDescStatus.Default.(string)
+	// campaignDescID is the schema descriptor for id field.
+	campaignDescID := campaignMixinFields0[0].Descriptor()
+	// campaign.DefaultID holds the default value on creation for the id field.
+	campaign.DefaultID = campaignDescID.Default.(func() uuid.UUID)
+	contactMixin := schema.Contact{}.Mixin()
+	contactMixinFields0 := contactMixin[0].Fields()
+	_ = contactMixinFields0
+	contactMixinFields1 := contactMixin[1].Fields()
+	_ = contactMixinFields1
+	contactFields := schema.Contact{}.Fields()
+	_ = contactFields
+	// contactDescCreatedAt is the schema descriptor for created_at field.
+	contactDescCreatedAt := contactMixinFields1[0].Descriptor()
+	// contact.DefaultCreatedAt holds the default value on creation for the created_at field.
+	contact.DefaultCreatedAt = contactDescCreatedAt.Default.(func() time.Time)
+	// contactDescUpdatedAt is the schema descriptor for updated_at field.
+	contactDescUpdatedAt := contactMixinFields1[1].Descriptor()
+	// contact.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	contact.DefaultUpdatedAt = contactDescUpdatedAt.Default.(func() time.Time)
+	// contactDescStatus is the schema descriptor for status field.
+	contactDescStatus := contactFields[5].Descriptor()
+	// contact.DefaultStatus holds the default value on creation for the status field.
+	contact.DefaultStatus = contactDescStatus.Default.(string)
+	// contactDescCustomFields is the schema descriptor for custom_fields field.
+	contactDescCustomFields := contactFields[6].Descriptor()
+	// contact.DefaultCustomFields holds the default value on creation for the custom_fields field.
+	contact.DefaultCustomFields = contactDescCustomFields.Default.(json.RawMessage)
+	// contactDescID is the schema descriptor for id field.
+	contactDescID := contactMixinFields0[0].Descriptor()
+	// contact.DefaultID holds the default value on creation for the id field.
+	contact.DefaultID = contactDescID.Default.(func() uuid.UUID)
+	customfieldMixin := schema.CustomField{}.Mixin()
+	customfieldMixinFields0 := customfieldMixin[0].Fields()
+	_ = customfieldMixinFields0
+	customfieldMixinFields1 := customfieldMixin[1].Fields()
+	_ = customfieldMixinFields1
+	customfieldFields := schema.CustomField{}.Fields()
+	_ = customfieldFields
+	// customfieldDescCreatedAt is the schema descriptor for created_at field.
+	customfieldDescCreatedAt := customfieldMixinFields1[0].Descriptor()
+	// customfield.DefaultCreatedAt holds the default value on creation for the created_at field.
+	customfield.DefaultCreatedAt = customfieldDescCreatedAt.Default.(func() time.Time)
+	// customfieldDescUpdatedAt is the schema descriptor for updated_at field.
+	customfieldDescUpdatedAt := customfieldMixinFields1[1].Descriptor()
+	// customfield.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	customfield.DefaultUpdatedAt = customfieldDescUpdatedAt.Default.(func() time.Time)
+	// customfieldDescMaxLength is the schema descriptor for max_length field.
+	customfieldDescMaxLength := customfieldFields[4].Descriptor()
+	// customfield.DefaultMaxLength holds the default value on creation for the max_length field.
+	customfield.DefaultMaxLength = customfieldDescMaxLength.Default.(int)
+	// customfieldDescArchived is the schema descriptor for archived field.
+	customfieldDescArchived := customfieldFields[5].Descriptor()
+	// customfield.DefaultArchived holds the default value on creation for the archived field.
+	customfield.DefaultArchived = customfieldDescArchived.Default.(bool)
+	// customfieldDescID is the schema descriptor for id field.
+	customfieldDescID := customfieldMixinFields0[0].Descriptor()
+	// customfield.DefaultID holds the default value on creation for the id field.
+	customfield.DefaultID = customfieldDescID.Default.(func() uuid.UUID)
+	deliveryMixin := schema.Delivery{}.Mixin()
+	deliveryMixinFields0 := deliveryMixin[0].Fields()
+	_ = deliveryMixinFields0
+	deliveryMixinFields1 := deliveryMixin[1].Fields()
+	_ = deliveryMixinFields1
+	deliveryFields := schema.Delivery{}.Fields()
+	_ = deliveryFields
+	// deliveryDescCreatedAt is the schema descriptor for created_at field.
+	deliveryDescCreatedAt := deliveryMixinFields1[0].Descriptor()
+	// delivery.DefaultCreatedAt holds the default value on creation for the created_at field.
+	delivery.DefaultCreatedAt = deliveryDescCreatedAt.Default.(func() time.Time)
+	// deliveryDescUpdatedAt is the schema descriptor for updated_at field.
+	deliveryDescUpdatedAt := deliveryMixinFields1[1].Descriptor()
+	// delivery.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	delivery.DefaultUpdatedAt = deliveryDescUpdatedAt.Default.(func() time.Time)
+	// deliveryDescURL is the schema descriptor for url field.
+	deliveryDescURL := deliveryFields[2].Descriptor()
+	// delivery.DefaultURL holds the default value on creation for the url field.
+	delivery.DefaultURL = deliveryDescURL.Default.(string)
+	// deliveryDescEndpoint is the schema descriptor for endpoint field.
+	deliveryDescEndpoint := deliveryFields[3].Descriptor()
+	// delivery.DefaultEndpoint holds the default value on creation for the endpoint field.
+	delivery.DefaultEndpoint = deliveryDescEndpoint.Default.(string)
+	// deliveryDescStatus is the schema descriptor for status field.
+	deliveryDescStatus := deliveryFields[4].Descriptor()
+	// delivery.DefaultStatus holds the default value on creation for the status field.
+	delivery.DefaultStatus = deliveryDescStatus.Default.(string)
+	// deliveryDescAttempt is the schema descriptor for attempt field.
+	deliveryDescAttempt := deliveryFields[5].Descriptor()
+	// delivery.DefaultAttempt holds the default value on creation for the attempt field.
+	delivery.DefaultAttempt = deliveryDescAttempt.Default.(int)
+	// deliveryDescID is the schema descriptor for id field.
+	deliveryDescID := deliveryMixinFields0[0].Descriptor()
+	// delivery.DefaultID holds the default value on creation for the id field.
+	delivery.DefaultID = deliveryDescID.Default.(func() uuid.UUID)
+	dialdecisionMixin := schema.DialDecision{}.Mixin()
+	dialdecisionMixinFields0 := dialdecisionMixin[0].Fields()
+	_ = dialdecisionMixinFields0
+	dialdecisionFields := schema.DialDecision{}.Fields()
+	_ = dialdecisionFields
+	// dialdecisionDescDecidedAt is the schema descriptor for decided_at field.
+	dialdecisionDescDecidedAt := dialdecisionFields[1].Descriptor()
+	// dialdecision.DefaultDecidedAt holds the default value on creation for the decided_at field.
+	dialdecision.DefaultDecidedAt = dialdecisionDescDecidedAt.Default.(func() time.Time)
+	// dialdecisionDescReason is the schema descriptor for reason field.
+	dialdecisionDescReason := dialdecisionFields[3].Descriptor()
+	// dialdecision.DefaultReason holds the default value on creation for the reason field.
+	dialdecision.DefaultReason = dialdecisionDescReason.Default.(string)
+	// dialdecisionDescID is the schema descriptor for id field.
+	dialdecisionDescID := dialdecisionMixinFields0[0].Descriptor()
+	// dialdecision.DefaultID holds the default value on creation for the id field.
+	dialdecision.DefaultID = dialdecisionDescID.Default.(func() uuid.UUID)
+	donotcallMixin := schema.DoNotCall{}.Mixin()
+	donotcallMixinFields0 := donotcallMixin[0].Fields()
+	_ = donotcallMixinFields0
+	donotcallMixinFields1 := donotcallMixin[1].Fields()
+	_ = donotcallMixinFields1
+	donotcallFields := schema.DoNotCall{}.Fields()
+	_ = donotcallFields
+	// donotcallDescCreatedAt is the schema descriptor for created_at field.
+	donotcallDescCreatedAt := donotcallMixinFields1[0].Descriptor()
+	// donotcall.DefaultCreatedAt holds the default value on creation for the created_at field.
+	donotcall.DefaultCreatedAt = donotcallDescCreatedAt.Default.(func() time.Time)
+	// donotcallDescUpdatedAt is the schema descriptor for updated_at field.
+	donotcallDescUpdatedAt := donotcallMixinFields1[1].Descriptor()
+	// donotcall.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	donotcall.DefaultUpdatedAt = donotcallDescUpdatedAt.Default.(func() time.Time)
+	// donotcallDescID is the schema descriptor for id field.
+	donotcallDescID := donotcallMixinFields0[0].Descriptor()
+	// donotcall.DefaultID holds the default value on creation for the id field.
+	donotcall.DefaultID = donotcallDescID.Default.(func() uuid.UUID)
+	enrollmentMixin := schema.Enrollment{}.Mixin()
+	enrollmentMixinFields0 := enrollmentMixin[0].Fields()
+	_ = enrollmentMixinFields0
+	enrollmentMixinFields1 := enrollmentMixin[1].Fields()
+	_ = enrollmentMixinFields1
+	enrollmentFields := schema.Enrollment{}.Fields()
+	_ = enrollmentFields
+	// enrollmentDescCreatedAt is the schema descriptor for created_at field.
+	enrollmentDescCreatedAt := enrollmentMixinFields1[0].Descriptor()
+	// enrollment.DefaultCreatedAt holds the default value on creation for the created_at field.
+	enrollment.DefaultCreatedAt = enrollmentDescCreatedAt.Default.(func() time.Time)
+	// enrollmentDescUpdatedAt is the schema descriptor for updated_at field.
+	enrollmentDescUpdatedAt := enrollmentMixinFields1[1].Descriptor()
+	// enrollment.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	enrollment.DefaultUpdatedAt = enrollmentDescUpdatedAt.Default.(func() time.Time)
+	// enrollmentDescStatus is the schema descriptor for status field.
+	enrollmentDescStatus := enrollmentFields[2].Descriptor()
+	// enrollment.DefaultStatus holds the default value on creation for the status field.
+	enrollment.DefaultStatus = enrollmentDescStatus.Default.(string)
+	// enrollmentDescStep is the schema descriptor for step field.
+	enrollmentDescStep := enrollmentFields[3].Descriptor()
+	// enrollment.DefaultStep holds the default value on creation for the step field.
+	enrollment.DefaultStep = enrollmentDescStep.Default.(int)
+	// enrollmentDescAttempts is the schema descriptor for attempts field.
+	enrollmentDescAttempts := enrollmentFields[4].Descriptor()
+	// enrollment.DefaultAttempts holds the default value on creation for the attempts field.
+	enrollment.DefaultAttempts = enrollmentDescAttempts.Default.(int)
+	// enrollmentDescID is the schema descriptor for id field.
+	enrollmentDescID := enrollmentMixinFields0[0].Descriptor()
+	// enrollment.DefaultID holds the default value on creation for the id field.
+	enrollment.DefaultID = enrollmentDescID.Default.(func() uuid.UUID)
+	idempotencykeyMixin := schema.IdempotencyKey{}.Mixin()
+	idempotencykeyMixinFields0 := idempotencykeyMixin[0].Fields()
+	_ = idempotencykeyMixinFields0
+	idempotencykeyMixinFields1 := idempotencykeyMixin[1].Fields()
+	_ = idempotencykeyMixinFields1
+	idempotencykeyFields := schema.IdempotencyKey{}.Fields()
+	_ = idempotencykeyFields
+	// idempotencykeyDescCreatedAt is the schema descriptor for created_at field.
+	idempotencykeyDescCreatedAt := idempotencykeyMixinFields1[0].Descriptor()
+	// idempotencykey.DefaultCreatedAt holds the default value on creation for the created_at field.
+	idempotencykey.DefaultCreatedAt = idempotencykeyDescCreatedAt.Default.(func() time.Time)
+	// idempotencykeyDescUpdatedAt is the schema descriptor for updated_at field.
+	idempotencykeyDescUpdatedAt := idempotencykeyMixinFields1[1].Descriptor()
+	// idempotencykey.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	idempotencykey.DefaultUpdatedAt = idempotencykeyDescUpdatedAt.Default.(func() time.Time)
+	// idempotencykeyDescID is the schema descriptor for id field.
+	idempotencykeyDescID := idempotencykeyMixinFields0[0].Descriptor()
+	// idempotencykey.DefaultID holds the default value on creation for the id field.
+	idempotencykey.DefaultID = idempotencykeyDescID.Default.(func() uuid.UUID)
 	phonenumberMixin := schema.PhoneNumber{}.Mixin()
 	phonenumberMixinFields0 := phonenumberMixin[0].Fields()
 	_ = phonenumberMixinFields0

@@ -16,12 +16,34 @@ type Tx struct {
 	config
 	// APIKey is the client for interacting with the APIKey builders.
 	APIKey *APIKeyClient
+	// Action is the client for interacting with the Action builders.
+	Action *ActionClient
 	// Agent is the client for interacting with the Agent builders.
 	Agent *AgentClient
 	// Call is the client for interacting with the Call builders.
 	Call *CallClient
+	// CallAnalysis is the client for interacting with the CallAnalysis builders.
+	CallAnalysis *CallAnalysisClient
 	// CallCount is the client for interacting with the CallCount builders.
 	CallCount *CallCountClient
+	// CallTag is the client for interacting with the CallTag builders.
+	CallTag *CallTagClient
+	// Campaign is the client for interacting with the Campaign builders.
+	Campaign *CampaignClient
+	// Contact is the client for interacting with the Contact builders.
+	Contact *ContactClient
+	// CustomField is the client for interacting with the CustomField builders.
+	CustomField *CustomFieldClient
+	// Delivery is the client for interacting with the Delivery builders.
+	Delivery *DeliveryClient
+	// DialDecision is the client for interacting with the DialDecision builders.
+	DialDecision *DialDecisionClient
+	// DoNotCall is the client for interacting with the DoNotCall builders.
+	DoNotCall *DoNotCallClient
+	// Enrollment is the client for interacting with the Enrollment builders.
+	Enrollment *EnrollmentClient
+	// IdempotencyKey is the client for interacting with the IdempotencyKey builders.
+	IdempotencyKey *IdempotencyKeyClient
 	// PhoneNumber is the client for interacting with the PhoneNumber builders.
 	PhoneNumber *PhoneNumberClient
 	// Turn is the client for interacting with the Turn builders.
@@ -162,9 +184,20 @@ func (tx *Tx) Client() *Client {
 
 func (tx *Tx) init() {
 	tx.APIKey = NewAPIKeyClient(tx.config)
+	tx.Action = NewActionClient(tx.config)
 	tx.Agent = NewAgentClient(tx.config)
 	tx.Call = NewCallClient(tx.config)
+	tx.CallAnalysis = NewCallAnalysisClient(tx.config)
 	tx.CallCount = NewCallCountClient(tx.config)
+	tx.CallTag = NewCallTagClient(tx.config)
+	tx.Campaign = NewCampaignClient(tx.config)
+	tx.Contact = NewContactClient(tx.config)
+	tx.CustomField = NewCustomFieldClient(tx.config)
+	tx.Delivery = NewDeliveryClient(tx.config)
+	tx.DialDecision = NewDialDecisionClient(tx.config)
+	tx.DoNotCall = NewDoNotCallClient(tx.config)
+	tx.Enrollment = NewEnrollmentClient(tx.config)
+	tx.IdempotencyKey = NewIdempotencyKeyClient(tx.config)
 	tx.PhoneNumber = NewPhoneNumberClient(tx.config)
 	tx.Turn = NewTurnClient(tx.config)
 	tx.User = NewUserClient(tx.config)

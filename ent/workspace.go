@@ -30,7 +30,9 @@ type Workspace struct {
 	// Hipaa holds the value of the "hipaa" field.
 	Hipaa bool `json:"hipaa,omitempty"`
 	// Plan holds the value of the "plan" field.
-	Plan         json.RawMessage `json:"plan,omitempty"`
+	Plan json.RawMessage `json:"plan,omitempty"`
+	// Policy holds the value of the "policy" field.
+	Policy       json.RawMessage `json:"policy,omitempty"`
 	selectValues sql.SelectValues
 }
 
@@ -39,7 +41,7 @@ func (*Workspace) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case workspace.FieldPlan:
+		case workspace.FieldPlan, workspace.FieldPolicy:
 			values[i] = new([]byte)
 		case workspace.FieldHipaa:
 			values[i] = new(sql.NullBool)
@@ -108,6 +110,14 @@ func (_m *Workspace) assignValues(columns []string, values []any) error {
 					return fmt.Errorf("unmarshal field plan: %w", err)
 				}
 			}
+		case workspace.FieldPolicy:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field policy", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Policy); err != nil {
+					return fmt.Errorf("unmarshal field policy: %w", err)
+				}
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -161,6 +171,9 @@ func (_m *Workspace) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("plan=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Plan))
+	builder.WriteString(", ")
+	builder.WriteString("policy=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Policy))
 	builder.WriteByte(')')
 	return builder.String()
 }

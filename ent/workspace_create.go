@@ -93,6 +93,12 @@ func (_c *WorkspaceCreate) SetPlan(v json.RawMessage) *WorkspaceCreate {
 	return _c
 }
 
+// SetPolicy sets the "policy" field.
+func (_c *WorkspaceCreate) SetPolicy(v json.RawMessage) *WorkspaceCreate {
+	_c.mutation.SetPolicy(v)
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *WorkspaceCreate) SetID(v uuid.UUID) *WorkspaceCreate {
 	_c.mutation.SetID(v)
@@ -244,6 +250,10 @@ func (_c *WorkspaceCreate) createSpec() (*Workspace, *sqlgraph.CreateSpec) {
 		_spec.SetField(workspace.FieldPlan, field.TypeJSON, value)
 		_node.Plan = value
 	}
+	if value, ok := _c.mutation.Policy(); ok {
+		_spec.SetField(workspace.FieldPolicy, field.TypeJSON, value)
+		_node.Policy = value
+	}
 	return _node, _spec
 }
 
@@ -353,6 +363,24 @@ func (u *WorkspaceUpsert) SetPlan(v json.RawMessage) *WorkspaceUpsert {
 // UpdatePlan sets the "plan" field to the value that was provided on create.
 func (u *WorkspaceUpsert) UpdatePlan() *WorkspaceUpsert {
 	u.SetExcluded(workspace.FieldPlan)
+	return u
+}
+
+// SetPolicy sets the "policy" field.
+func (u *WorkspaceUpsert) SetPolicy(v json.RawMessage) *WorkspaceUpsert {
+	u.Set(workspace.FieldPolicy, v)
+	return u
+}
+
+// UpdatePolicy sets the "policy" field to the value that was provided on create.
+func (u *WorkspaceUpsert) UpdatePolicy() *WorkspaceUpsert {
+	u.SetExcluded(workspace.FieldPolicy)
+	return u
+}
+
+// ClearPolicy clears the value of the "policy" field.
+func (u *WorkspaceUpsert) ClearPolicy() *WorkspaceUpsert {
+	u.SetNull(workspace.FieldPolicy)
 	return u
 }
 
@@ -474,6 +502,27 @@ func (u *WorkspaceUpsertOne) SetPlan(v json.RawMessage) *WorkspaceUpsertOne {
 func (u *WorkspaceUpsertOne) UpdatePlan() *WorkspaceUpsertOne {
 	return u.Update(func(s *WorkspaceUpsert) {
 		s.UpdatePlan()
+	})
+}
+
+// SetPolicy sets the "policy" field.
+func (u *WorkspaceUpsertOne) SetPolicy(v json.RawMessage) *WorkspaceUpsertOne {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.SetPolicy(v)
+	})
+}
+
+// UpdatePolicy sets the "policy" field to the value that was provided on create.
+func (u *WorkspaceUpsertOne) UpdatePolicy() *WorkspaceUpsertOne {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.UpdatePolicy()
+	})
+}
+
+// ClearPolicy clears the value of the "policy" field.
+func (u *WorkspaceUpsertOne) ClearPolicy() *WorkspaceUpsertOne {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.ClearPolicy()
 	})
 }
 
@@ -762,6 +811,27 @@ func (u *WorkspaceUpsertBulk) SetPlan(v json.RawMessage) *WorkspaceUpsertBulk {
 func (u *WorkspaceUpsertBulk) UpdatePlan() *WorkspaceUpsertBulk {
 	return u.Update(func(s *WorkspaceUpsert) {
 		s.UpdatePlan()
+	})
+}
+
+// SetPolicy sets the "policy" field.
+func (u *WorkspaceUpsertBulk) SetPolicy(v json.RawMessage) *WorkspaceUpsertBulk {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.SetPolicy(v)
+	})
+}
+
+// UpdatePolicy sets the "policy" field to the value that was provided on create.
+func (u *WorkspaceUpsertBulk) UpdatePolicy() *WorkspaceUpsertBulk {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.UpdatePolicy()
+	})
+}
+
+// ClearPolicy clears the value of the "policy" field.
+func (u *WorkspaceUpsertBulk) ClearPolicy() *WorkspaceUpsertBulk {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.ClearPolicy()
 	})
 }
 

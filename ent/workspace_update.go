@@ -99,6 +99,24 @@ func (_u *WorkspaceUpdate) AppendPlan(v json.RawMessage) *WorkspaceUpdate {
 	return _u
 }
 
+// SetPolicy sets the "policy" field.
+func (_u *WorkspaceUpdate) SetPolicy(v json.RawMessage) *WorkspaceUpdate {
+	_u.mutation.SetPolicy(v)
+	return _u
+}
+
+// AppendPolicy appends value to the "policy" field.
+func (_u *WorkspaceUpdate) AppendPolicy(v json.RawMessage) *WorkspaceUpdate {
+	_u.mutation.AppendPolicy(v)
+	return _u
+}
+
+// ClearPolicy clears the value of the "policy" field.
+func (_u *WorkspaceUpdate) ClearPolicy() *WorkspaceUpdate {
+	_u.mutation.ClearPolicy()
+	return _u
+}
+
 // Mutation returns the WorkspaceMutation object of the builder.
 func (_u *WorkspaceUpdate) Mutation() *WorkspaceMutation {
 	return _u.mutation
@@ -165,6 +183,17 @@ func (_u *WorkspaceUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		_spec.AddModifier(func(u *sql.UpdateBuilder) {
 			sqljson.Append(u, workspace.FieldPlan, value)
 		})
+	}
+	if value, ok := _u.mutation.Policy(); ok {
+		_spec.SetField(workspace.FieldPolicy, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedPolicy(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, workspace.FieldPolicy, value)
+		})
+	}
+	if _u.mutation.PolicyCleared() {
+		_spec.ClearField(workspace.FieldPolicy, field.TypeJSON)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -253,6 +282,24 @@ func (_u *WorkspaceUpdateOne) SetPlan(v json.RawMessage) *WorkspaceUpdateOne {
 // AppendPlan appends value to the "plan" field.
 func (_u *WorkspaceUpdateOne) AppendPlan(v json.RawMessage) *WorkspaceUpdateOne {
 	_u.mutation.AppendPlan(v)
+	return _u
+}
+
+// SetPolicy sets the "policy" field.
+func (_u *WorkspaceUpdateOne) SetPolicy(v json.RawMessage) *WorkspaceUpdateOne {
+	_u.mutation.SetPolicy(v)
+	return _u
+}
+
+// AppendPolicy appends value to the "policy" field.
+func (_u *WorkspaceUpdateOne) AppendPolicy(v json.RawMessage) *WorkspaceUpdateOne {
+	_u.mutation.AppendPolicy(v)
+	return _u
+}
+
+// ClearPolicy clears the value of the "policy" field.
+func (_u *WorkspaceUpdateOne) ClearPolicy() *WorkspaceUpdateOne {
+	_u.mutation.ClearPolicy()
 	return _u
 }
 
@@ -352,6 +399,17 @@ func (_u *WorkspaceUpdateOne) sqlSave(ctx context.Context) (_node *Workspace, er
 		_spec.AddModifier(func(u *sql.UpdateBuilder) {
 			sqljson.Append(u, workspace.FieldPlan, value)
 		})
+	}
+	if value, ok := _u.mutation.Policy(); ok {
+		_spec.SetField(workspace.FieldPolicy, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedPolicy(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, workspace.FieldPolicy, value)
+		})
+	}
+	if _u.mutation.PolicyCleared() {
+		_spec.ClearField(workspace.FieldPolicy, field.TypeJSON)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Workspace{config: _u.config}

@@ -35,6 +35,8 @@ const (
 	FieldContactID = "contact_id"
 	// FieldCampaignID holds the string denoting the campaign_id field in the database.
 	FieldCampaignID = "campaign_id"
+	// FieldEnrollmentID holds the string denoting the enrollment_id field in the database.
+	FieldEnrollmentID = "enrollment_id"
 	// FieldTest holds the string denoting the test field in the database.
 	FieldTest = "test"
 	// FieldDuration holds the string denoting the duration field in the database.
@@ -94,6 +96,7 @@ var Columns = []string{
 	FieldAgentID,
 	FieldContactID,
 	FieldCampaignID,
+	FieldEnrollmentID,
 	FieldTest,
 	FieldDuration,
 	FieldMetadata,
@@ -202,6 +205,11 @@ func ByContactID(opts ...sql.OrderTermOption) OrderOption {
 // ByCampaignID orders the results by the campaign_id field.
 func ByCampaignID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCampaignID, opts...).ToFunc()
+}
+
+// ByEnrollmentID orders the results by the enrollment_id field.
+func ByEnrollmentID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldEnrollmentID, opts...).ToFunc()
 }
 
 // ByTest orders the results by the test field.

@@ -105,6 +105,11 @@ func CampaignID(v uuid.UUID) predicate.Call {
 	return predicate.Call(sql.FieldEQ(FieldCampaignID, v))
 }
 
+// EnrollmentID applies equality check predicate on the "enrollment_id" field. It's identical to EnrollmentIDEQ.
+func EnrollmentID(v uuid.UUID) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldEnrollmentID, v))
+}
+
 // Test applies equality check predicate on the "test" field. It's identical to TestEQ.
 func Test(v bool) predicate.Call {
 	return predicate.Call(sql.FieldEQ(FieldTest, v))
@@ -718,6 +723,56 @@ func CampaignIDIsNil() predicate.Call {
 // CampaignIDNotNil applies the NotNil predicate on the "campaign_id" field.
 func CampaignIDNotNil() predicate.Call {
 	return predicate.Call(sql.FieldNotNull(FieldCampaignID))
+}
+
+// EnrollmentIDEQ applies the EQ predicate on the "enrollment_id" field.
+func EnrollmentIDEQ(v uuid.UUID) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldEnrollmentID, v))
+}
+
+// EnrollmentIDNEQ applies the NEQ predicate on the "enrollment_id" field.
+func EnrollmentIDNEQ(v uuid.UUID) predicate.Call {
+	return predicate.Call(sql.FieldNEQ(FieldEnrollmentID, v))
+}
+
+// EnrollmentIDIn applies the In predicate on the "enrollment_id" field.
+func EnrollmentIDIn(vs ...uuid.UUID) predicate.Call {
+	return predicate.Call(sql.FieldIn(FieldEnrollmentID, vs...))
+}
+
+// EnrollmentIDNotIn applies the NotIn predicate on the "enrollment_id" field.
+func EnrollmentIDNotIn(vs ...uuid.UUID) predicate.Call {
+	return predicate.Call(sql.FieldNotIn(FieldEnrollmentID, vs...))
+}
+
+// EnrollmentIDGT applies the GT predicate on the "enrollment_id" field.
+func EnrollmentIDGT(v uuid.UUID) predicate.Call {
+	return predicate.Call(sql.FieldGT(FieldEnrollmentID, v))
+}
+
+// EnrollmentIDGTE applies the GTE predicate on the "enrollment_id" field.
+func EnrollmentIDGTE(v uuid.UUID) predicate.Call {
+	return predicate.Call(sql.FieldGTE(FieldEnrollmentID, v))
+}
+
+// EnrollmentIDLT applies the LT predicate on the "enrollment_id" field.
+func EnrollmentIDLT(v uuid.UUID) predicate.Call {
+	return predicate.Call(sql.FieldLT(FieldEnrollmentID, v))
+}
+
+// EnrollmentIDLTE applies the LTE predicate on the "enrollment_id" field.
+func EnrollmentIDLTE(v uuid.UUID) predicate.Call {
+	return predicate.Call(sql.FieldLTE(FieldEnrollmentID, v))
+}
+
+// EnrollmentIDIsNil applies the IsNil predicate on the "enrollment_id" field.
+func EnrollmentIDIsNil() predicate.Call {
+	return predicate.Call(sql.FieldIsNull(FieldEnrollmentID))
+}
+
+// EnrollmentIDNotNil applies the NotNil predicate on the "enrollment_id" field.
+func EnrollmentIDNotNil() predicate.Call {
+	return predicate.Call(sql.FieldNotNull(FieldEnrollmentID))
 }
 
 // TestEQ applies the EQ predicate on the "test" field.

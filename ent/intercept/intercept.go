@@ -8,10 +8,21 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 	"github.com/callwright/callwright/ent"
+	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
 	"github.com/callwright/callwright/ent/apikey"
 	"github.com/callwright/callwright/ent/call"
+	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
+	"github.com/callwright/callwright/ent/calltag"
+	"github.com/callwright/callwright/ent/campaign"
+	"github.com/callwright/callwright/ent/contact"
+	"github.com/callwright/callwright/ent/customfield"
+	"github.com/callwright/callwright/ent/delivery"
+	"github.com/callwright/callwright/ent/dialdecision"
+	"github.com/callwright/callwright/ent/donotcall"
+	"github.com/callwright/callwright/ent/enrollment"
+	"github.com/callwright/callwright/ent/idempotencykey"
 	"github.com/callwright/callwright/ent/phonenumber"
 	"github.com/callwright/callwright/ent/predicate"
 	"github.com/callwright/callwright/ent/turn"
@@ -102,6 +113,33 @@ func (f TraverseAPIKey) Traverse(ctx context.Context, q ent.Query) error {
 	return fmt.Errorf("unexpected query type %T. expect *ent.APIKeyQuery", q)
 }
 
+// The ActionFunc type is an adapter to allow the use of ordinary function as a Querier.
+type ActionFunc func(context.Context, *ent.ActionQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f ActionFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.ActionQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.ActionQuery", q)
+}
+
+// The TraverseAction type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseAction func(context.Context, *ent.ActionQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseAction) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseAction) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.ActionQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.ActionQuery", q)
+}
+
 // The AgentFunc type is an adapter to allow the use of ordinary function as a Querier.
 type AgentFunc func(context.Context, *ent.AgentQuery) (ent.Value, error)
 
@@ -156,6 +194,33 @@ func (f TraverseCall) Traverse(ctx context.Context, q ent.Query) error {
 	return fmt.Errorf("unexpected query type %T. expect *ent.CallQuery", q)
 }
 
+// The CallAnalysisFunc type is an adapter to allow the use of ordinary function as a Querier.
+type CallAnalysisFunc func(context.Context, *ent.CallAnalysisQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f CallAnalysisFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.CallAnalysisQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.CallAnalysisQuery", q)
+}
+
+// The TraverseCallAnalysis type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseCallAnalysis func(context.Context, *ent.CallAnalysisQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseCallAnalysis) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseCallAnalysis) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.CallAnalysisQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.CallAnalysisQuery", q)
+}
+
 // The CallCountFunc type is an adapter to allow the use of ordinary function as a Querier.
 type CallCountFunc func(context.Context, *ent.CallCountQuery) (ent.Value, error)
 
@@ -181,6 +246,249 @@ func (f TraverseCallCount) Traverse(ctx context.Context, q ent.Query) error {
 		return f(ctx, q)
 	}
 	return fmt.Errorf("unexpected query type %T. expect *ent.CallCountQuery", q)
+}
+
+// The CallTagFunc type is an adapter to allow the use of ordinary function as a Querier.
+type CallTagFunc func(context.Context, *ent.CallTagQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f CallTagFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.CallTagQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.CallTagQuery", q)
+}
+
+// The TraverseCallTag type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseCallTag func(context.Context, *ent.CallTagQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseCallTag) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseCallTag) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.CallTagQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.CallTagQuery", q)
+}
+
+// The CampaignFunc type is an adapter to allow the use of ordinary function as a Querier.
+type CampaignFunc func(context.Context, *ent.CampaignQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f CampaignFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.CampaignQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.CampaignQuery", q)
+}
+
+// The TraverseCampaign type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseCampaign func(context.Context, *ent.CampaignQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseCampaign) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseCampaign) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.CampaignQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.CampaignQuery", q)
+}
+
+// The ContactFunc type is an adapter to allow the use of ordinary function as a Querier.
+type ContactFunc func(context.Context, *ent.ContactQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f ContactFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.ContactQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.ContactQuery", q)
+}
+
+// The TraverseContact type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseContact func(context.Context, *ent.ContactQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseContact) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseContact) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.ContactQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.ContactQuery", q)
+}
+
+// The CustomFieldFunc type is an adapter to allow the use of ordinary function as a Querier.
+type CustomFieldFunc func(context.Context, *ent.CustomFieldQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f CustomFieldFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.CustomFieldQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.CustomFieldQuery", q)
+}
+
+// The TraverseCustomField type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseCustomField func(context.Context, *ent.CustomFieldQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseCustomField) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseCustomField) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.CustomFieldQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.CustomFieldQuery", q)
+}
+
+// The DeliveryFunc type is an adapter to allow the use of ordinary function as a Querier.
+type DeliveryFunc func(context.Context, *ent.DeliveryQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f DeliveryFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.DeliveryQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.DeliveryQuery", q)
+}
+
+// The TraverseDelivery type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseDelivery func(context.Context, *ent.DeliveryQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseDelivery) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseDelivery) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.DeliveryQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.DeliveryQuery", q)
+}
+
+// The DialDecisionFunc type is an adapter to allow the use of ordinary function as a Querier.
+type DialDecisionFunc func(context.Context, *ent.DialDecisionQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f DialDecisionFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.DialDecisionQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.DialDecisionQuery", q)
+}
+
+// The TraverseDialDecision type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseDialDecision func(context.Context, *ent.DialDecisionQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseDialDecision) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseDialDecision) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.DialDecisionQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.DialDecisionQuery", q)
+}
+
+// The DoNotCallFunc type is an adapter to allow the use of ordinary function as a Querier.
+type DoNotCallFunc func(context.Context, *ent.DoNotCallQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f DoNotCallFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.DoNotCallQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.DoNotCallQuery", q)
+}
+
+// The TraverseDoNotCall type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseDoNotCall func(context.Context, *ent.DoNotCallQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseDoNotCall) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseDoNotCall) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.DoNotCallQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.DoNotCallQuery", q)
+}
+
+// The EnrollmentFunc type is an adapter to allow the use of ordinary function as a Querier.
+type EnrollmentFunc func(context.Context, *ent.EnrollmentQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f EnrollmentFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.EnrollmentQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.EnrollmentQuery", q)
+}
+
+// The TraverseEnrollment type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseEnrollment func(context.Context, *ent.EnrollmentQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseEnrollment) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseEnrollment) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.EnrollmentQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.EnrollmentQuery", q)
+}
+
+// The IdempotencyKeyFunc type is an adapter to allow the use of ordinary function as a Querier.
+type IdempotencyKeyFunc func(context.Context, *ent.IdempotencyKeyQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f IdempotencyKeyFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.IdempotencyKeyQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.IdempotencyKeyQuery", q)
+}
+
+// The TraverseIdempotencyKey type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseIdempotencyKey func(context.Context, *ent.IdempotencyKeyQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseIdempotencyKey) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseIdempotencyKey) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.IdempotencyKeyQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.IdempotencyKeyQuery", q)
 }
 
 // The PhoneNumberFunc type is an adapter to allow the use of ordinary function as a Querier.
@@ -296,12 +604,34 @@ func NewQuery(q ent.Query) (Query, error) {
 	switch q := q.(type) {
 	case *ent.APIKeyQuery:
 		return &query[*ent.APIKeyQuery, predicate.APIKey, apikey.OrderOption]{typ: ent.TypeAPIKey, tq: q}, nil
+	case *ent.ActionQuery:
+		return &query[*ent.ActionQuery, predicate.Action, action.OrderOption]{typ: ent.TypeAction, tq: q}, nil
 	case *ent.AgentQuery:
 		return &query[*ent.AgentQuery, predicate.Agent, agent.OrderOption]{typ: ent.TypeAgent, tq: q}, nil
 	case *ent.CallQuery:
 		return &query[*ent.CallQuery, predicate.Call, call.OrderOption]{typ: ent.TypeCall, tq: q}, nil
+	case *ent.CallAnalysisQuery:
+		return &query[*ent.CallAnalysisQuery, predicate.CallAnalysis, callanalysis.OrderOption]{typ: ent.TypeCallAnalysis, tq: q}, nil
 	case *ent.CallCountQuery:
 		return &query[*ent.CallCountQuery, predicate.CallCount, callcount.OrderOption]{typ: ent.TypeCallCount, tq: q}, nil
+	case *ent.CallTagQuery:
+		return &query[*ent.CallTagQuery, predicate.CallTag, calltag.OrderOption]{typ: ent.TypeCallTag, tq: q}, nil
+	case *ent.CampaignQuery:
+		return &query[*ent.CampaignQuery, predicate.Campaign, campaign.OrderOption]{typ: ent.TypeCampaign, tq: q}, nil
+	case *ent.ContactQuery:
+		return &query[*ent.ContactQuery, predicate.Contact, contact.OrderOption]{typ: ent.TypeContact, tq: q}, nil
+	case *ent.CustomFieldQuery:
+		return &query[*ent.CustomFieldQuery, predicate.CustomField, customfield.OrderOption]{typ: ent.TypeCustomField, tq: q}, nil
+	case *ent.DeliveryQuery:
+		return &query[*ent.DeliveryQuery, predicate.Delivery, delivery.OrderOption]{typ: ent.TypeDelivery, tq: q}, nil
+	case *ent.DialDecisionQuery:
+		return &query[*ent.DialDecisionQuery, predicate.DialDecision, dialdecision.OrderOption]{typ: ent.TypeDialDecision, tq: q}, nil
+	case *ent.DoNotCallQuery:
+		return &query[*ent.DoNotCallQuery, predicate.DoNotCall, donotcall.OrderOption]{typ: ent.TypeDoNotCall, tq: q}, nil
+	case *ent.EnrollmentQuery:
+		return &query[*ent.EnrollmentQuery, predicate.Enrollment, enrollment.OrderOption]{typ: ent.TypeEnrollment, tq: q}, nil
+	case *ent.IdempotencyKeyQuery:
+		return &query[*ent.IdempotencyKeyQuery, predicate.IdempotencyKey, idempotencykey.OrderOption]{typ: ent.TypeIdempotencyKey, tq: q}, nil
 	case *ent.PhoneNumberQuery:
 		return &query[*ent.PhoneNumberQuery, predicate.PhoneNumber, phonenumber.OrderOption]{typ: ent.TypePhoneNumber, tq: q}, nil
 	case *ent.TurnQuery:

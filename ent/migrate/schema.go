@@ -41,6 +41,49 @@ var (
 			},
 		},
 	}
+	// ActionsColumns holds the columns for the "actions" table.
+	ActionsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "agent_id", Type: field.TypeUUID},
+		{Name: "type", Type: field.TypeString},
+		{Name: "name", Type: field.TypeString},
+		{Name: "key", Type: field.TypeString},
+		{Name: "url", Type: field.TypeString, Default: ""},
+		{Name: "headers", Type: field.TypeBytes, Nullable: true},
+		{Name: "header_names", Type: field.TypeJSON, Nullable: true},
+		{Name: "include_phi", Type: field.TypeBool, Default: false},
+		{Name: "prompt", Type: field.TypeString, Default: ""},
+		{Name: "icon", Type: field.TypeString, Default: ""},
+		{Name: "criteria", Type: field.TypeString, Default: ""},
+		{Name: "format", Type: field.TypeString, Default: ""},
+		{Name: "description", Type: field.TypeString, Default: ""},
+	}
+	// ActionsTable holds the schema information for the "actions" table.
+	ActionsTable = &schema.Table{
+		Name:       "actions",
+		Columns:    ActionsColumns,
+		PrimaryKey: []*schema.Column{ActionsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "action_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{ActionsColumns[3], ActionsColumns[0]},
+			},
+			{
+				Name:    "action_workspace_id_agent_id_type_key",
+				Unique:  true,
+				Columns: []*schema.Column{ActionsColumns[3], ActionsColumns[4], ActionsColumns[5], ActionsColumns[7]},
+			},
+			{
+				Name:    "action_workspace_id_agent_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{ActionsColumns[3], ActionsColumns[4], ActionsColumns[1], ActionsColumns[0]},
+			},
+		},
+	}
 	// AgentsColumns holds the columns for the "agents" table.
 	AgentsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -90,6 +133,7 @@ var (
 		{Name: "agent_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "contact_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "campaign_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "enrollment_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "test", Type: field.TypeBool, Default: false},
 		{Name: "duration", Type: field.TypeInt, Nullable: true},
 		{Name: "metadata", Type: field.TypeJSON},
@@ -146,7 +190,7 @@ var (
 			{
 				Name:    "call_lease_until",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[25]},
+				Columns: []*schema.Column{CallsColumns[26]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "in_flight",
 				},
@@ -154,7 +198,7 @@ var (
 			{
 				Name:    "call_in_flight",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[3], CallsColumns[25]},
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[26]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "in_flight",
 				},
@@ -166,6 +210,45 @@ var (
 				Annotation: &entsql.IndexAnnotation{
 					Where: "status = 'queued'",
 				},
+			},
+		},
+	}
+	// CallAnalysesColumns holds the columns for the "call_analyses" table.
+	CallAnalysesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "call_id", Type: field.TypeUUID},
+		{Name: "call_tag_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "summary", Type: field.TypeString, Nullable: true},
+		{Name: "personalized", Type: field.TypeJSON, Nullable: true},
+		{Name: "checks", Type: field.TypeJSON, Nullable: true},
+		{Name: "extracted", Type: field.TypeJSON, Nullable: true},
+		{Name: "source", Type: field.TypeString, Default: ""},
+		{Name: "problem", Type: field.TypeString, Default: ""},
+		{Name: "analyzed_at", Type: field.TypeTime, Nullable: true},
+	}
+	// CallAnalysesTable holds the schema information for the "call_analyses" table.
+	CallAnalysesTable = &schema.Table{
+		Name:       "call_analyses",
+		Columns:    CallAnalysesColumns,
+		PrimaryKey: []*schema.Column{CallAnalysesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "callanalysis_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{CallAnalysesColumns[3], CallAnalysesColumns[0]},
+			},
+			{
+				Name:    "callanalysis_workspace_id_call_id",
+				Unique:  true,
+				Columns: []*schema.Column{CallAnalysesColumns[3], CallAnalysesColumns[4]},
+			},
+			{
+				Name:    "callanalysis_workspace_id_call_tag_id",
+				Unique:  false,
+				Columns: []*schema.Column{CallAnalysesColumns[3], CallAnalysesColumns[5]},
 			},
 		},
 	}
@@ -191,6 +274,372 @@ var (
 				Name:    "callcount_workspace_id",
 				Unique:  true,
 				Columns: []*schema.Column{CallCountsColumns[1]},
+			},
+		},
+	}
+	// CallTagsColumns holds the columns for the "call_tags" table.
+	CallTagsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "name", Type: field.TypeString},
+		{Name: "name_fold", Type: field.TypeString},
+		{Name: "emoji", Type: field.TypeString, Default: ""},
+		{Name: "created_by", Type: field.TypeUUID, Nullable: true},
+	}
+	// CallTagsTable holds the schema information for the "call_tags" table.
+	CallTagsTable = &schema.Table{
+		Name:       "call_tags",
+		Columns:    CallTagsColumns,
+		PrimaryKey: []*schema.Column{CallTagsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "calltag_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{CallTagsColumns[3], CallTagsColumns[0]},
+			},
+			{
+				Name:    "calltag_workspace_id_name_emoji",
+				Unique:  true,
+				Columns: []*schema.Column{CallTagsColumns[3], CallTagsColumns[4], CallTagsColumns[6]},
+			},
+			{
+				Name:    "calltag_workspace_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{CallTagsColumns[3], CallTagsColumns[1], CallTagsColumns[0]},
+			},
+		},
+	}
+	// CampaignsColumns holds the columns for the "campaigns" table.
+	CampaignsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "name", Type: field.TypeString},
+		{Name: "agent_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "status", Type: field.TypeString, Default: "draft"},
+		{Name: "steps", Type: field.TypeJSON},
+		{Name: "schedule", Type: field.TypeJSON},
+		{Name: "paused_reason", Type: field.TypeString, Nullable: true},
+		{Name: "started_at", Type: field.TypeTime, Nullable: true},
+		{Name: "ended_at", Type: field.TypeTime, Nullable: true},
+	}
+	// CampaignsTable holds the schema information for the "campaigns" table.
+	CampaignsTable = &schema.Table{
+		Name:       "campaigns",
+		Columns:    CampaignsColumns,
+		PrimaryKey: []*schema.Column{CampaignsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "campaign_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{CampaignsColumns[3], CampaignsColumns[0]},
+			},
+			{
+				Name:    "campaign_workspace_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{CampaignsColumns[3], CampaignsColumns[1], CampaignsColumns[0]},
+			},
+			{
+				Name:    "campaign_workspace_id_agent_id",
+				Unique:  false,
+				Columns: []*schema.Column{CampaignsColumns[3], CampaignsColumns[5]},
+			},
+			{
+				Name:    "campaign_running",
+				Unique:  false,
+				Columns: []*schema.Column{CampaignsColumns[6]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "status = 'running'",
+				},
+			},
+		},
+	}
+	// ContactsColumns holds the columns for the "contacts" table.
+	ContactsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "first_name", Type: field.TypeString, Nullable: true},
+		{Name: "last_name", Type: field.TypeString, Nullable: true},
+		{Name: "phone", Type: field.TypeString},
+		{Name: "email", Type: field.TypeString, Nullable: true},
+		{Name: "additional_notes", Type: field.TypeString, Nullable: true},
+		{Name: "status", Type: field.TypeString, Default: "active"},
+		{Name: "custom_fields", Type: field.TypeJSON},
+	}
+	// ContactsTable holds the schema information for the "contacts" table.
+	ContactsTable = &schema.Table{
+		Name:       "contacts",
+		Columns:    ContactsColumns,
+		PrimaryKey: []*schema.Column{ContactsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "contact_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{ContactsColumns[3], ContactsColumns[0]},
+			},
+			{
+				Name:    "contact_workspace_id_phone_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{ContactsColumns[3], ContactsColumns[6], ContactsColumns[1], ContactsColumns[0]},
+			},
+			{
+				Name:    "contact_workspace_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{ContactsColumns[3], ContactsColumns[1], ContactsColumns[0]},
+			},
+		},
+	}
+	// CustomFieldsColumns holds the columns for the "custom_fields" table.
+	CustomFieldsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "key", Type: field.TypeString},
+		{Name: "label", Type: field.TypeString},
+		{Name: "type", Type: field.TypeString},
+		{Name: "options", Type: field.TypeJSON, Nullable: true},
+		{Name: "max_length", Type: field.TypeInt, Default: 0},
+		{Name: "archived", Type: field.TypeBool, Default: false},
+	}
+	// CustomFieldsTable holds the schema information for the "custom_fields" table.
+	CustomFieldsTable = &schema.Table{
+		Name:       "custom_fields",
+		Columns:    CustomFieldsColumns,
+		PrimaryKey: []*schema.Column{CustomFieldsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "customfield_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{CustomFieldsColumns[3], CustomFieldsColumns[0]},
+			},
+			{
+				Name:    "customfield_workspace_id_key",
+				Unique:  true,
+				Columns: []*schema.Column{CustomFieldsColumns[3], CustomFieldsColumns[4]},
+			},
+			{
+				Name:    "customfield_workspace_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{CustomFieldsColumns[3], CustomFieldsColumns[1], CustomFieldsColumns[0]},
+			},
+		},
+	}
+	// DeliveriesColumns holds the columns for the "deliveries" table.
+	DeliveriesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "call_id", Type: field.TypeUUID},
+		{Name: "action_id", Type: field.TypeUUID},
+		{Name: "url", Type: field.TypeString, Default: ""},
+		{Name: "endpoint", Type: field.TypeString, Default: ""},
+		{Name: "status", Type: field.TypeString, Default: "pending"},
+		{Name: "attempt", Type: field.TypeInt, Default: 0},
+		{Name: "next_attempt_at", Type: field.TypeTime, Nullable: true},
+		{Name: "lease_until", Type: field.TypeTime, Nullable: true},
+		{Name: "delivered_at", Type: field.TypeTime, Nullable: true},
+		{Name: "attempts", Type: field.TypeJSON, Nullable: true},
+	}
+	// DeliveriesTable holds the schema information for the "deliveries" table.
+	DeliveriesTable = &schema.Table{
+		Name:       "deliveries",
+		Columns:    DeliveriesColumns,
+		PrimaryKey: []*schema.Column{DeliveriesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "delivery_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{DeliveriesColumns[3], DeliveriesColumns[0]},
+			},
+			{
+				Name:    "delivery_workspace_id_call_id_action_id",
+				Unique:  true,
+				Columns: []*schema.Column{DeliveriesColumns[3], DeliveriesColumns[4], DeliveriesColumns[5]},
+			},
+			{
+				Name:    "delivery_workspace_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{DeliveriesColumns[3], DeliveriesColumns[1], DeliveriesColumns[0]},
+			},
+			{
+				Name:    "delivery_due",
+				Unique:  false,
+				Columns: []*schema.Column{DeliveriesColumns[10]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "status = 'pending'",
+				},
+			},
+			{
+				Name:    "delivery_running",
+				Unique:  false,
+				Columns: []*schema.Column{DeliveriesColumns[7], DeliveriesColumns[11]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "lease_until IS NOT NULL",
+				},
+			},
+		},
+	}
+	// DialDecisionsColumns holds the columns for the "dial_decisions" table.
+	DialDecisionsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "call_id", Type: field.TypeUUID},
+		{Name: "decided_at", Type: field.TypeTime},
+		{Name: "allowed", Type: field.TypeBool},
+		{Name: "reason", Type: field.TypeString, Default: ""},
+		{Name: "next_allowed_at", Type: field.TypeTime, Nullable: true},
+		{Name: "inputs", Type: field.TypeJSON},
+	}
+	// DialDecisionsTable holds the schema information for the "dial_decisions" table.
+	DialDecisionsTable = &schema.Table{
+		Name:       "dial_decisions",
+		Columns:    DialDecisionsColumns,
+		PrimaryKey: []*schema.Column{DialDecisionsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "dialdecision_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{DialDecisionsColumns[1], DialDecisionsColumns[0]},
+			},
+			{
+				Name:    "dialdecision_workspace_id_call_id_decided_at",
+				Unique:  false,
+				Columns: []*schema.Column{DialDecisionsColumns[1], DialDecisionsColumns[2], DialDecisionsColumns[3]},
+			},
+		},
+	}
+	// DoNotCallsColumns holds the columns for the "do_not_calls" table.
+	DoNotCallsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "phone", Type: field.TypeString},
+		{Name: "reason", Type: field.TypeString, Nullable: true},
+	}
+	// DoNotCallsTable holds the schema information for the "do_not_calls" table.
+	DoNotCallsTable = &schema.Table{
+		Name:       "do_not_calls",
+		Columns:    DoNotCallsColumns,
+		PrimaryKey: []*schema.Column{DoNotCallsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "donotcall_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{DoNotCallsColumns[3], DoNotCallsColumns[0]},
+			},
+			{
+				Name:    "donotcall_workspace_id_phone",
+				Unique:  true,
+				Columns: []*schema.Column{DoNotCallsColumns[3], DoNotCallsColumns[4]},
+			},
+			{
+				Name:    "donotcall_workspace_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{DoNotCallsColumns[3], DoNotCallsColumns[1], DoNotCallsColumns[0]},
+			},
+		},
+	}
+	// EnrollmentsColumns holds the columns for the "enrollments" table.
+	EnrollmentsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "campaign_id", Type: field.TypeUUID},
+		{Name: "contact_id", Type: field.TypeUUID},
+		{Name: "status", Type: field.TypeString, Default: "pending"},
+		{Name: "step", Type: field.TypeInt, Default: 0},
+		{Name: "attempts", Type: field.TypeInt, Default: 0},
+		{Name: "variables", Type: field.TypeJSON, Nullable: true},
+		{Name: "call_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "next_attempt_at", Type: field.TypeTime, Nullable: true},
+	}
+	// EnrollmentsTable holds the schema information for the "enrollments" table.
+	EnrollmentsTable = &schema.Table{
+		Name:       "enrollments",
+		Columns:    EnrollmentsColumns,
+		PrimaryKey: []*schema.Column{EnrollmentsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "enrollment_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{EnrollmentsColumns[3], EnrollmentsColumns[0]},
+			},
+			{
+				Name:    "enrollment_workspace_id_campaign_id_contact_id",
+				Unique:  true,
+				Columns: []*schema.Column{EnrollmentsColumns[3], EnrollmentsColumns[4], EnrollmentsColumns[5]},
+			},
+			{
+				Name:    "enrollment_workspace_id_campaign_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{EnrollmentsColumns[3], EnrollmentsColumns[4], EnrollmentsColumns[1], EnrollmentsColumns[0]},
+			},
+			{
+				Name:    "enrollment_workspace_id_campaign_id_status",
+				Unique:  false,
+				Columns: []*schema.Column{EnrollmentsColumns[3], EnrollmentsColumns[4], EnrollmentsColumns[6]},
+			},
+			{
+				Name:    "enrollment_workspace_id_contact_id",
+				Unique:  false,
+				Columns: []*schema.Column{EnrollmentsColumns[3], EnrollmentsColumns[5]},
+			},
+			{
+				Name:    "enrollment_workspace_id_call_id",
+				Unique:  false,
+				Columns: []*schema.Column{EnrollmentsColumns[3], EnrollmentsColumns[10]},
+			},
+			{
+				Name:    "enrollment_due",
+				Unique:  false,
+				Columns: []*schema.Column{EnrollmentsColumns[4], EnrollmentsColumns[11]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "next_attempt_at IS NOT NULL",
+				},
+			},
+		},
+	}
+	// IdempotencyKeysColumns holds the columns for the "idempotency_keys" table.
+	IdempotencyKeysColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "key", Type: field.TypeString},
+		{Name: "method", Type: field.TypeString},
+		{Name: "request_hash", Type: field.TypeBytes},
+		{Name: "response", Type: field.TypeBytes, Nullable: true},
+		{Name: "expires_at", Type: field.TypeTime},
+	}
+	// IdempotencyKeysTable holds the schema information for the "idempotency_keys" table.
+	IdempotencyKeysTable = &schema.Table{
+		Name:       "idempotency_keys",
+		Columns:    IdempotencyKeysColumns,
+		PrimaryKey: []*schema.Column{IdempotencyKeysColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "idempotencykey_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{IdempotencyKeysColumns[3], IdempotencyKeysColumns[0]},
+			},
+			{
+				Name:    "idempotencykey_workspace_id_key",
+				Unique:  true,
+				Columns: []*schema.Column{IdempotencyKeysColumns[3], IdempotencyKeysColumns[4]},
+			},
+			{
+				Name:    "idempotencykey_expires_at",
+				Unique:  false,
+				Columns: []*schema.Column{IdempotencyKeysColumns[8]},
 			},
 		},
 	}
@@ -307,6 +756,7 @@ var (
 		{Name: "timezone", Type: field.TypeString, Default: "UTC"},
 		{Name: "hipaa", Type: field.TypeBool, Default: false},
 		{Name: "plan", Type: field.TypeJSON},
+		{Name: "policy", Type: field.TypeJSON, Nullable: true},
 	}
 	// WorkspacesTable holds the schema information for the "workspaces" table.
 	WorkspacesTable = &schema.Table{
@@ -317,9 +767,20 @@ var (
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
 		APIKeysTable,
+		ActionsTable,
 		AgentsTable,
 		CallsTable,
+		CallAnalysesTable,
 		CallCountsTable,
+		CallTagsTable,
+		CampaignsTable,
+		ContactsTable,
+		CustomFieldsTable,
+		DeliveriesTable,
+		DialDecisionsTable,
+		DoNotCallsTable,
+		EnrollmentsTable,
+		IdempotencyKeysTable,
 		PhoneNumbersTable,
 		TurnsTable,
 		UsersTable,

@@ -9,14 +9,47 @@ import (
 // APIKey is the predicate function for apikey builders.
 type APIKey func(*sql.Selector)
 
+// Action is the predicate function for action builders.
+type Action func(*sql.Selector)
+
 // Agent is the predicate function for agent builders.
 type Agent func(*sql.Selector)
 
 // Call is the predicate function for call builders.
 type Call func(*sql.Selector)
 
+// CallAnalysis is the predicate function for callanalysis builders.
+type CallAnalysis func(*sql.Selector)
+
 // CallCount is the predicate function for callcount builders.
 type CallCount func(*sql.Selector)
+
+// CallTag is the predicate function for calltag builders.
+type CallTag func(*sql.Selector)
+
+// Campaign is the predicate function for campaign builders.
+type Campaign func(*sql.Selector)
+
+// Contact is the predicate function for contact builders.
+type Contact func(*sql.Selector)
+
+// CustomField is the predicate function for customfield builders.
+type CustomField func(*sql.Selector)
+
+// Delivery is the predicate function for delivery builders.
+type Delivery func(*sql.Selector)
+
+// DialDecision is the predicate function for dialdecision builders.
+type DialDecision func(*sql.Selector)
+
+// DoNotCall is the predicate function for donotcall builders.
+type DoNotCall func(*sql.Selector)
+
+// Enrollment is the predicate function for enrollment builders.
+type Enrollment func(*sql.Selector)
+
+// IdempotencyKey is the predicate function for idempotencykey builders.
+type IdempotencyKey func(*sql.Selector)
 
 // PhoneNumber is the predicate function for phonenumber builders.
 type PhoneNumber func(*sql.Selector)

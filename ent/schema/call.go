@@ -27,6 +27,8 @@ func (Call) Fields() []ent.Field {
 		field.UUID("agent_id", uuid.UUID{}).Optional().Nillable(),
 		field.UUID("contact_id", uuid.UUID{}).Optional().Nillable(),
 		field.UUID("campaign_id", uuid.UUID{}).Optional().Nillable(),
+		// The campaign's enrollment that this call belongs to.
+		field.UUID("enrollment_id", uuid.UUID{}).Optional().Nillable(),
 		// A test conversation on the sandbox carrier.
 		field.Bool("test").Default(false),
 		// Seconds from answer to end.

@@ -19,5 +19,7 @@ func (Workspace) Fields() []ent.Field {
 		field.Bool("hipaa").Default(false),
 		// The plan: limited, concurrent_calls, max_call_minutes, windows (identity.Plan).
 		field.JSON("plan", json.RawMessage{}),
+		// When and where it may call (policy.Rules); absent: the defaults.
+		field.JSON("policy", json.RawMessage{}).Optional(),
 	}
 }

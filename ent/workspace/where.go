@@ -300,6 +300,16 @@ func HipaaNEQ(v bool) predicate.Workspace {
 	return predicate.Workspace(sql.FieldNEQ(FieldHipaa, v))
 }
 
+// PolicyIsNil applies the IsNil predicate on the "policy" field.
+func PolicyIsNil() predicate.Workspace {
+	return predicate.Workspace(sql.FieldIsNull(FieldPolicy))
+}
+
+// PolicyNotNil applies the NotNil predicate on the "policy" field.
+func PolicyNotNil() predicate.Workspace {
+	return predicate.Workspace(sql.FieldNotNull(FieldPolicy))
+}
+
 // And groups predicates with the AND operator between them.
 func And(predicates ...predicate.Workspace) predicate.Workspace {
 	return predicate.Workspace(sql.AndPredicates(predicates...))

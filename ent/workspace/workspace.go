@@ -26,6 +26,8 @@ const (
 	FieldHipaa = "hipaa"
 	// FieldPlan holds the string denoting the plan field in the database.
 	FieldPlan = "plan"
+	// FieldPolicy holds the string denoting the policy field in the database.
+	FieldPolicy = "policy"
 	// Table holds the table name of the workspace in the database.
 	Table = "workspaces"
 )
@@ -39,6 +41,7 @@ var Columns = []string{
 	FieldTimezone,
 	FieldHipaa,
 	FieldPlan,
+	FieldPolicy,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
