@@ -63,14 +63,23 @@ var layers = map[string][]string{
 // rows that the owner gives them.
 var owners = map[string][]string{
 	"internal/identity": {"workspace", "user", "apikey"},
-	"internal/agent":    {"agent", "phonenumber"},
+	"internal/agent":    {"agent", "phonenumber", "action"},
 	"internal/call":     {"call", "turn", "callcount"},
+	"internal/contact":  {"contact", "customfield"},
+	"internal/policy":   {"donotcall", "dialdecision"},
+	"internal/campaign": {"campaign", "enrollment"},
+	"internal/analysis": {"callanalysis", "calltag"},
+	"internal/webhook":  {"delivery"},
+	"internal/api":      {"idempotencykey"},
 }
 
 // entities are the client's fields for the tables, as they stand in x.<Entity>.Create().
 var entities = map[string]string{
 	"workspace": "Workspace", "user": "User", "apikey": "APIKey", "agent": "Agent", "phonenumber": "PhoneNumber",
-	"call": "Call", "turn": "Turn", "callcount": "CallCount",
+	"call": "Call", "turn": "Turn", "callcount": "CallCount", "action": "Action", "contact": "Contact",
+	"customfield": "CustomField", "donotcall": "DoNotCall", "dialdecision": "DialDecision", "campaign": "Campaign",
+	"enrollment": "Enrollment", "callanalysis": "CallAnalysis", "calltag": "CallTag", "delivery": "Delivery",
+	"idempotencykey": "IdempotencyKey",
 }
 
 // fenced are imports from outside that only some packages may have. River's plain types are allowed to the rule packages
