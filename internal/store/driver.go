@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 
@@ -28,7 +29,11 @@ func (d *outerDriver) Exec(ctx context.Context, query string, args, v any) error
 	if inTx(ctx) {
 		return errOuter
 	}
-	return hold(ctx, notSent, func() error { return d.write.Exec(ctx, query, args, v) })
+	conn, err := d.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.on(conn).Exec(ctx, query, args, v), conn.Close())
 }
 
 func (d *outerDriver) Query(ctx context.Context, query string, args, v any) error {
@@ -38,8 +43,40 @@ func (d *outerDriver) Query(ctx context.Context, query string, args, v any) erro
 	if strings.HasPrefix(query, "SELECT") {
 		return hold(ctx, lost, func() error { return d.read.Query(ctx, query, args, v) })
 	}
-	return hold(ctx, notSent, func() error { return d.write.Query(ctx, query, args, v) })
+	conn, err := d.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.on(conn).Query(ctx, query, args, v); err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	rows := v.(*entsql.Rows) // Query has checked it
+	rows.ColumnScanner = rowsOf{rows.ColumnScanner, conn}
+	return nil
 }
+
+// acquire takes a connection for one write. database/sql would repeat a statement on a pooled connection when the driver
+// says that it was never sent, and pgx says so of some that were: it must not get the choice.
+func (d *outerDriver) acquire(ctx context.Context) (*sql.Conn, error) {
+	var conn *sql.Conn
+	err := hold(ctx, lost, func() (err error) {
+		conn, err = d.write.DB().Conn(ctx)
+		return err
+	})
+	return conn, err
+}
+
+func (d *outerDriver) on(conn *sql.Conn) *entsql.Driver {
+	return entsql.NewDriver(d.dialect, entsql.Conn{ExecQuerier: conn})
+}
+
+// rowsOf gives the connection back with the rows.
+type rowsOf struct {
+	entsql.ColumnScanner
+	conn *sql.Conn
+}
+
+func (r rowsOf) Close() error { return errors.Join(r.ColumnScanner.Close(), r.conn.Close()) }
 
 // Tx is for ent itself, which wraps some mutations in a transaction. Rules use [DB.InTx].
 func (d *outerDriver) Tx(ctx context.Context) (dialect.Tx, error) {

@@ -54,13 +54,8 @@ func lost(err error) bool {
 	var network net.Error
 	return errors.As(err, &connect) || errors.As(err, &network) && !errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || pgconn.SafeToRetry(err)
-}
-
-// notSent tells whether the server was lost before it got the statement: a write may be repeated.
-func notSent(err error) bool {
-	var connect *pgconn.ConnectError
-	return lost(err) && (errors.As(err, &connect) || pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn))
+		errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, pgconn.ErrConnClosed)
 }
 
 // holdFor is how long a request is held while the database is away.

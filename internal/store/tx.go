@@ -10,7 +10,6 @@ import (
 
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/callwright/callwright/ent"
@@ -30,6 +29,8 @@ type Tx struct {
 	conn *pgx.Conn // PostgreSQL only: the connection under sql
 	// Queues that got a job; their workers in this process are woken after the commit.
 	queues map[string]bool
+	// release gives the connection back.
+	release func()
 }
 
 type txKey struct{}
@@ -58,15 +59,15 @@ func retryable(err error) bool {
 	return contended(err) || errors.As(err, &b)
 }
 
-func (db *DB) attempt(ctx context.Context, f func(context.Context, *Tx) error) (err error) {
-	tx, closeConn, err := db.begin(ctx)
+func (db *DB) attempt(ctx context.Context, f func(context.Context, *Tx) error) error {
+	tx, err := db.begin(ctx)
 	if err != nil {
 		if lost(err) {
 			return broken{fmt.Errorf("begin a transaction: %w", err)}
 		}
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
-	defer closeConn()
+	defer tx.release()
 	// After a commit this does nothing. A failed rollback closes the connection, which rolls back too.
 	defer func() { _ = tx.sql.Rollback() }()
 
@@ -79,6 +80,9 @@ func (db *DB) attempt(ctx context.Context, f func(context.Context, *Tx) error) (
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	if tx.conn != nil && tx.conn.IsClosed() {
+		return broken{errors.New("the connection broke before the commit")}
+	}
 	if err := tx.sql.Commit(); err != nil {
 		return commitError(err)
 	}
@@ -88,51 +92,48 @@ func (db *DB) attempt(ctx context.Context, f func(context.Context, *Tx) error) (
 
 // begin opens a transaction on a connection of its own. The commit must not be interrupted by a caller who goes away,
 // hence the transaction keeps the deadline of ctx but not its cancellation; f's statements have both.
-func (db *DB) begin(ctx context.Context) (_ *Tx, closeConn func(), err error) {
+func (db *DB) begin(ctx context.Context) (*Tx, error) {
 	conn, err := db.write.Conn(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	deadline, _ := ctx.Deadline()
 	txCtx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline.Add(2*time.Second))
-	closeConn = func() {
+	tx := &Tx{db: db}
+	tx.release = func() {
 		cancel()
 		_ = conn.Close()
 	}
-	defer func() {
-		if err != nil {
-			closeConn()
-		}
-	}()
-	tx := &Tx{db: db}
-	if db.postgres() {
-		if err := conn.Raw(func(c any) error {
-			tx.conn = c.(*stdlib.Conn).Conn()
-			return nil
-		}); err != nil {
-			return nil, nil, err
-		}
+	if err := tx.open(txCtx, conn); err != nil {
+		tx.release()
+		return nil, err
 	}
-	if tx.sql, err = conn.BeginTx(txCtx, nil); err != nil {
-		return nil, nil, err
-	}
-	tx.Client = scoped(txDriver{entsql.NewDriver(db.dialect, entsql.Conn{ExecQuerier: tx.sql})})
-	return tx, closeConn, nil
+	return tx, nil
 }
 
-// commitError sorts what a failed commit means. What the server answers is a refusal, except for its own end.
+func (tx *Tx) open(ctx context.Context, conn *sql.Conn) (err error) {
+	if tx.db.postgres() {
+		err := conn.Raw(func(c any) error {
+			tx.conn = c.(*stdlib.Conn).Conn()
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if tx.sql, err = conn.BeginTx(ctx, nil); err != nil {
+		return err
+	}
+	tx.Client = scoped(txDriver{entsql.NewDriver(tx.db.dialect, entsql.Conn{ExecQuerier: tx.sql})})
+	return nil
+}
+
+// commitError tells whether a failed commit was refused or its outcome is unknown. pgconn.SafeToRetry is no help: pgx
+// says of a commit whose answer got lost that it was never sent.
 func commitError(err error) error {
 	err = fmt.Errorf("commit: %w", err)
-	var pg *pgconn.PgError
-	switch {
-	case contended(err):
-		return err
-	case pgconn.SafeToRetry(err):
-		return broken{err}
-	case lost(err), errors.Is(err, context.DeadlineExceeded):
+	if lost(err) || errors.Is(err, context.DeadlineExceeded) {
 		return errors.Join(ErrCommitUnknown, err)
-	case errors.As(err, &pg), errors.Is(err, pgx.ErrTxCommitRollback):
-		return err
 	}
 	return err
 }
