@@ -1,0 +1,56 @@
+package main
+
+import "fmt"
+
+// facts are what somebody who started the program needs to know next. Without a terminal they are one JSON line.
+type facts struct {
+	Version  string `json:"version"`
+	DataDir  string `json:"data_dir"`
+	Database string `json:"database"`
+	Carrier  string `json:"carrier"`
+	HTTPURL  string `json:"http_url"`
+	APIURL   string `json:"api_url"`
+	GRPCAddr string `json:"grpc_addr"`
+}
+
+func (h *house) facts() facts {
+	url := h.serving.publicURL()
+	if url == "" {
+		url = "http://" + h.server.HTTPAddr.String()
+	}
+	return facts{
+		Version:  programVersion(),
+		DataDir:  h.storage.DataDir,
+		Database: h.storage.database(),
+		Carrier:  h.serving.Carrier,
+		HTTPURL:  url,
+		APIURL:   url + "/v1",
+		GRPCAddr: h.server.GRPCAddr.String(),
+	}
+}
+
+// announce prints where the server is reached.
+func (h *house) announce(t *terminal) error {
+	f := h.facts()
+	if !interactive(t.stdout) {
+		return t.json(f)
+	}
+	fmt.Fprintf(t.stdout, "\n  %s\n\n", f.headline())
+	t.list("API", f.APIURL, "gRPC", f.grpc(h.serving.GRPCReflection))
+	return nil
+}
+
+func (f facts) headline() string {
+	s := fmt.Sprintf("callwright %s   data %s (%s)", f.Version, f.DataDir, f.Database)
+	if f.Carrier == "sandbox" {
+		s += "   sandbox carrier: no real phone is called"
+	}
+	return s
+}
+
+func (f facts) grpc(reflection bool) string {
+	if reflection {
+		return fmt.Sprintf("%-36s  reflection on", f.GRPCAddr)
+	}
+	return f.GRPCAddr
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+)
+
+// commands is everything that can stand on the command line, in the environment, and in the help: one struct for all
+// three. Nothing else in the program reads flags or the environment, but for what libraries define (PG…, GOMEMLIMIT).
+//
+// A setting has the variable CALLWRIGHT_ + its flag's name; what says what a command is about (a name, an id) has none.
+type commands struct {
+	Dev       devCommand       `cmd:"" help:"Start everything on this machine: a demo workspace, agent and key, and no real phone is called."`
+	Serve     serveCommand     `cmd:"" help:"Run the server."`
+	Migrate   migrateCommand   `cmd:"" help:"Bring the database up to date and exit. serve does so by itself."`
+	Workspace workspaceCommand `cmd:"" help:"Make workspaces and set their plans."`
+	Key       keyCommand       `cmd:"" help:"Make and delete API keys."`
+	User      userCommand      `cmd:"" help:"Make users and tokens for them."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
+}
+
+// storage is where things are kept. Every command that touches the database has it.
+type storage struct {
+	DataDir       string `group:"Storage" default:"./data" placeholder:"DIR" help:"Directory of the SQLite file, the recordings and the secret key. It is created. Default: ${default}."`
+	DatabaseURL   string `group:"Storage" placeholder:"URL" help:"PostgreSQL database, such as postgres://user:password@host:5432/callwright. Without it: SQLite in the data directory."`
+	SecretKeyFile string `group:"Storage" placeholder:"FILE" help:"File with the 32 byte key that seals secrets and signs user tokens; the same for all processes of an installation. Created when absent. Default: secret.key in the data directory."`
+	LogLevel      string `group:"Storage" default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"What is logged to stderr: debug, info, warn or error. Default: ${default}. Coloured text on a terminal (NO_COLOR turns the colours off), else JSON."`
+}
+
+// serving is how the server meets the world.
+type serving struct {
+	HTTPAddr       string        `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST is served; port 0 takes a free one. Default: ${default}."`
+	GRPCAddr       string        `group:"Addresses" default:"127.0.0.1:9090" placeholder:"HOST:PORT" help:"Where gRPC is served. Default: ${default}."`
+	GRPCReflection bool          `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
+	MetricsAddr    string        `group:"Addresses" placeholder:"HOST:PORT" help:"Loopback address where Prometheus may fetch /metrics. Default: nowhere."`
+	PublicURL      string        `group:"Addresses" placeholder:"URL" help:"Address that clients reach REST by, shown in recording_url. Default: the address of the request."`
+	RateLimit      int           `group:"Limits" default:"100" placeholder:"N" help:"Requests that a caller may make in any 60 seconds over REST; 0: no limit. Default: ${default}."`
+	DrainTimeout   time.Duration `group:"Limits" placeholder:"TIME" help:"How long calls in progress may go on after a stop signal; a second signal ends them at once. Default: 30m, with dev 10s."`
+	Carrier        string        `group:"Telephony" default:"sandbox" enum:"sandbox" placeholder:"NAME" help:"Telephone line. sandbox: scripted people answer, no real phone is called. Default: ${default}."`
+	SandboxSpeed   float64       `group:"Telephony" default:"1" placeholder:"FACTOR" help:"How many times faster than real time sandbox calls run; for tests. Default: ${default}."`
+}
+
+// options tell kong how the program explains itself.
+func options() []kong.Option {
+	return []kong.Option{
+		kong.Name("callwright"),
+		kong.Description("AI voice agents that place and answer telephone calls, behind a REST and a gRPC interface.\n\n" +
+			"Begin with `callwright dev`: it prints an API key and a first call to paste."),
+		kong.DefaultEnvars("CALLWRIGHT"),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+	}
+}
+
+// terminal is where a command writes.
+type terminal struct {
+	stdout, stderr io.Writer
+}
+
+// interactive reports whether a person reads w.
+func interactive(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// logger writes to stderr: for people on a terminal, as JSON otherwise.
+func (s storage) logger(t *terminal) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(s.LogLevel)) // one of the four that kong lets pass
+	if interactive(t.stderr) {
+		return slog.New(tint.NewHandler(t.stderr, &tint.Options{
+			Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "",
+		}))
+	}
+	return slog.New(slog.NewJSONHandler(t.stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// keyFile is the path of the secret key.
+func (s storage) keyFile() string {
+	if s.SecretKeyFile != "" {
+		return s.SecretKeyFile
+	}
+	return filepath.Join(s.DataDir, "secret.key")
+}
+
+// database names the database for people, without its password.
+func (s storage) database() string {
+	if s.DatabaseURL == "" {
+		return "SQLite"
+	}
+	return "PostgreSQL"
+}
+
+// validate is the first thing that open does.
+func (s storage) validate() error {
+	if s.DatabaseURL == "" {
+		return nil
+	}
+	u, err := url.Parse(s.DatabaseURL)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.RawQuery == "" {
+		return errorf("--database-url must look like postgres://user:password@host:5432/callwright")
+	}
+	return nil
+}
+
+func (s serving) validate() error {
+	if s.PublicURL != "" {
+		u, err := url.Parse(s.PublicURL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+			return errorf("--public-url must look like https://calls.example.com")
+		}
+	}
+	switch {
+	case s.RateLimit < 0:
+		return errorf("--rate-limit must be 0 or more")
+	case s.DrainTimeout < 0:
+		return errorf("--drain-timeout must be 0 or more")
+	case !(s.SandboxSpeed > 0 && s.SandboxSpeed <= 1000):
+		return errorf("--sandbox-speed must be more than 0 and at most 1000")
+	}
+	return nil
+}
+
+// publicURL is the address that answers name, without a slash at its end.
+func (s serving) publicURL() string { return strings.TrimRight(s.PublicURL, "/") }
