@@ -225,7 +225,7 @@ func (d *decoder) value(f *member, s shape, fresh func() protoreflect.Value) (pr
 		}
 		return protoreflect.ValueOfString(string(d.skip())), nil
 	case shapeStruct:
-		return d.free(fresh())
+		return d.free(fresh().Message())
 	case shapeBool:
 		if first != 't' && first != 'f' {
 			return protoreflect.Value{}, d.wrong("must be a boolean")
@@ -249,28 +249,29 @@ func (d *decoder) value(f *member, s shape, fresh func() protoreflect.Value) (pr
 	return d.fromText(f, s, string(d.skip()))
 }
 
-// free reads a well-known type that holds any JSON. Its numbers are doubles.
-func (d *decoder) free(v protoreflect.Value) (protoreflect.Value, *fault.Error) {
+// free reads a well-known type that holds any JSON; like is an empty one. Its numbers are doubles.
+func (d *decoder) free(like protoreflect.Message) (protoreflect.Value, *fault.Error) {
+	var into protoreflect.ProtoMessage
+	first := d.peek()
 	var any any
 	err := json.Unmarshal(d.skip(), &any)
 	value, verr := structpb.NewValue(any)
-	into := v.Message().Interface()
-	switch into.(type) {
-	case *structpb.Struct:
-		if value.GetStructValue() == nil {
-			return v, d.wrong("must be an object")
+	switch like.Descriptor().Name() {
+	case "Struct":
+		if first != '{' {
+			return protoreflect.Value{}, d.wrong("must be an object")
 		}
 		into = value.GetStructValue()
-	case *structpb.ListValue:
-		if value.GetListValue() == nil {
-			return v, d.wrong("must be an array")
+	case "ListValue":
+		if first != '[' {
+			return protoreflect.Value{}, d.wrong("must be an array")
 		}
 		into = value.GetListValue()
 	default:
 		into = value
 	}
 	if err != nil || verr != nil {
-		return v, d.wrong("has a number that is out of range")
+		return protoreflect.Value{}, d.wrong("has a number that is out of range")
 	}
 	return protoreflect.ValueOfMessage(into.ProtoReflect()), nil
 }

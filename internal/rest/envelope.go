@@ -65,16 +65,19 @@ func (h *handler) envelope(ctx context.Context, answer proto.Message) (any, erro
 		r.message = m
 	}
 	method, _ := runtime.RPCMethod(ctx)
-	if o := h.envelopes[method]; o != nil {
-		r.status = int(o.GetStatus())
-		if o.GetCreatedField() != "" && !created(answer.ProtoReflect(), o.GetCreatedField()) {
-			r.status = http.StatusOK
-		}
-	}
+	r.status = status(h.envelopes[method], answer)
 	x := exchangeOf(ctx)
 	r.address = x.address
 	x.status = r.status
 	return r, nil
+}
+
+// status is what an answer's envelope says; 0 for a bare one.
+func status(o *callwrightv1.Rest, answer proto.Message) int {
+	if o.GetCreatedField() != "" && !created(answer.ProtoReflect(), o.GetCreatedField()) {
+		return http.StatusOK
+	}
+	return int(o.GetStatus())
 }
 
 // created reads the bool inside the member "data" that decides between the option's status and 200.

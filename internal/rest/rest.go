@@ -157,6 +157,9 @@ func (h *handler) inner(x *exchange, r *http.Request, path string) *http.Request
 	} else {
 		q.Body = &body{ReadCloser: http.NoBody}
 	}
+	// There is one codec; the gateway need not look for another.
+	q.Header.Del("Content-Type")
+	q.Header.Del("Accept")
 	q.PostForm = url.Values{}
 	q.Form = url.Values{rawQuery: {r.URL.RawQuery}}
 	return q

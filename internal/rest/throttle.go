@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"crypto/sha256"
 	"hash/maphash"
 	"math"
@@ -13,15 +14,14 @@ import (
 	"sync"
 	"time"
 
-	"context"
 	"github.com/callwright/callwright/internal/fault"
 )
 
 // span is the length of the rolling window. spec: Limits, Global request throttle.
 const span = time.Minute
 
-// known is how long a token's owner is remembered after its last request.
-const known = 10 * time.Minute
+// memory is how long a token's owner is remembered after its last request.
+const memory = 10 * time.Minute
 
 // throttle accepts at most limit requests of a caller in any span. It keeps the time of each accepted request (a sliding
 // log), so it is exact: no window of that length holds more, and none is refused while there is room.
@@ -142,7 +142,7 @@ func (s *shard) sweep(now time.Duration) {
 		}
 	}
 	for sum, o := range s.owners {
-		if now-o.used >= known {
+		if now-o.used >= memory {
 			delete(s.owners, sum)
 		}
 	}
