@@ -121,7 +121,13 @@ func (s *services) StreamRecording(r *v1.StreamRecordingRequest, out grpc.Server
 }
 
 // conn carries calls to s with the one interceptor that REST relies on.
-func conn(s *services) grpc.ClientConnInterface {
+func conn(s *services) grpc.ClientConnInterface { return connTo(s) }
+
+func connTo(s interface {
+	v1.CallServiceServer
+	v1.AgentServiceServer
+	v1.PhoneNumberServiceServer
+}) grpc.ClientConnInterface {
 	var c inprocgrpc.Channel
 	c.WithServerUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (resp any, err error) {
 		defer func() {
@@ -329,7 +335,7 @@ func TestAClientThatGoesAwayIs499(t *testing.T) {
 	refused(t, w.Result(), w.Body.String(), 499, "canceled")
 }
 
-func newHandler(t *testing.T) http.Handler {
+func newHandler(t testing.TB) http.Handler {
 	t.Helper()
 	return rest.New(rest.Config{Conn: conn(&services{call: newCall()}), Log: slog.New(slog.DiscardHandler)})
 }
