@@ -80,6 +80,8 @@ type Decision struct {
 	// Run holds the call. It is called in a goroutine of its own once the call is answered and must return after the
 	// leg's end. ctx ends with Serve's. nil refuses the call.
 	Run func(ctx context.Context, leg Leg)
+	// Missed is told instead of Run when the caller gave up, or the line failed, before the answer; may be nil.
+	Missed func(*Ended)
 	// Ring is how long it rings before the answer.
 	Ring time.Duration
 	// Refuse is what the line is told when Run is nil. Defaults to CauseBusy.
