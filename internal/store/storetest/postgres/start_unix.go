@@ -23,6 +23,8 @@ const supervise = `"$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fs
  -c autovacuum=off -c max_wal_size=2GB </dev/null & read _; kill -QUIT $!; wait $!; rm -rf "$2"`
 
 // lifeline is our end of the pipe. It is never closed.
+//
+//lint:ignore U1000 it only has to live as long as the process
 var lifeline *os.File
 
 // start makes a cluster in a new folder and runs it on a socket there.

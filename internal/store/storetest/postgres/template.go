@@ -26,6 +26,8 @@ func (s *Instance) Template(ctx context.Context, fill func(url string) error) (n
 }
 
 // holder keeps the advisory lock of the template. It is never closed.
+//
+//lint:ignore U1000 it only has to live as long as the process
 var holder *pgx.Conn
 
 // sweep marks name as a template in use, and drops those of processes that have ended.
