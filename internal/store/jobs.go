@@ -137,7 +137,11 @@ func runJobs[TTx any](ctx context.Context, d riverdriver.Driver[TTx], config *ri
 	if err != nil {
 		return fmt.Errorf("set up jobs: %w", err)
 	}
-	if err := client.Start(ctx); err != nil {
+	// River's listener takes only a cancellation for the end; after a deadline it would spin forever.
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	if err := client.Start(running); err != nil {
 		return fmt.Errorf("start jobs: %w", err)
 	}
 	select {

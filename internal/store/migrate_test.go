@@ -21,6 +21,16 @@ import (
 	"github.com/callwright/callwright/internal/store/storetest"
 )
 
+// migrated opens the database of c and migrates it.
+func migrated(t testing.TB, c store.Config) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.NoError(t, db.Migrate(t.Context()))
+	return db
+}
+
 // raw opens the database of c beside the store.
 func raw(t testing.TB, c store.Config) *stdsql.DB {
 	t.Helper()

@@ -7,13 +7,10 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/callwright/callwright/internal/store"
 	"github.com/callwright/callwright/internal/store/storetest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestAFreshDatabaseIsMigratedAndAnswers(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, db *store.DB) {
@@ -22,16 +19,6 @@ func TestAFreshDatabaseIsMigratedAndAnswers(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, done)
 	})
-}
-
-// migrated opens the database of c and migrates it.
-func migrated(t *testing.T, c store.Config) *store.DB {
-	t.Helper()
-	db, err := store.Open(t.Context(), c)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	require.NoError(t, db.Migrate(t.Context()))
-	return db
 }
 
 func TestTimesComeBackAsTheyWereStored(t *testing.T) {
