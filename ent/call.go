@@ -46,7 +46,7 @@ type Call struct {
 	// Duration holds the value of the "duration" field.
 	Duration *int `json:"duration,omitempty"`
 	// Metadata holds the value of the "metadata" field.
-	Metadata json.RawMessage `json:"metadata,omitempty"`
+	Metadata string `json:"metadata,omitempty"`
 	// Variables holds the value of the "variables" field.
 	Variables map[string]string `json:"variables,omitempty"`
 	// AnsweredBy holds the value of the "answered_by" field.
@@ -93,13 +93,13 @@ func (*Call) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case call.FieldAgentID, call.FieldContactID, call.FieldCampaignID, call.FieldEnrollmentID:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
-		case call.FieldMetadata, call.FieldVariables, call.FieldLeg, call.FieldLatency:
+		case call.FieldVariables, call.FieldLeg, call.FieldLatency:
 			values[i] = new([]byte)
 		case call.FieldTest, call.FieldInFlight, call.FieldCancelRequested:
 			values[i] = new(sql.NullBool)
 		case call.FieldDuration, call.FieldRecordingSize:
 			values[i] = new(sql.NullInt64)
-		case call.FieldDirection, call.FieldStatus, call.FieldToNumber, call.FieldFromNumber, call.FieldAnsweredBy, call.FieldEndedReason, call.FieldEndedMessage, call.FieldLeaseOwner, call.FieldRecordingKey:
+		case call.FieldDirection, call.FieldStatus, call.FieldToNumber, call.FieldFromNumber, call.FieldMetadata, call.FieldAnsweredBy, call.FieldEndedReason, call.FieldEndedMessage, call.FieldLeaseOwner, call.FieldRecordingKey:
 			values[i] = new(sql.NullString)
 		case call.FieldCreatedAt, call.FieldUpdatedAt, call.FieldRetryAfter, call.FieldScheduleTime, call.FieldDialedAt, call.FieldAnsweredAt, call.FieldEndedAt, call.FieldLeaseUntil, call.FieldRecordedAt:
 			values[i] = new(sql.NullTime)
@@ -210,12 +210,10 @@ func (_m *Call) assignValues(columns []string, values []any) error {
 				*_m.Duration = int(value.Int64)
 			}
 		case call.FieldMetadata:
-			if value, ok := values[i].(*[]byte); !ok {
+			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field metadata", values[i])
-			} else if value != nil && len(*value) > 0 {
-				if err := json.Unmarshal(*value, &_m.Metadata); err != nil {
-					return fmt.Errorf("unmarshal field metadata: %w", err)
-				}
+			} else if value.Valid {
+				_m.Metadata = value.String
 			}
 		case call.FieldVariables:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -429,7 +427,7 @@ func (_m *Call) String() string {
 	}
 	builder.WriteString(", ")
 	builder.WriteString("metadata=")
-	builder.WriteString(fmt.Sprintf("%v", _m.Metadata))
+	builder.WriteString(_m.Metadata)
 	builder.WriteString(", ")
 	builder.WriteString("variables=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Variables))

@@ -168,8 +168,16 @@ func (_c *CallCreate) SetNillableDuration(v *int) *CallCreate {
 }
 
 // SetMetadata sets the "metadata" field.
-func (_c *CallCreate) SetMetadata(v json.RawMessage) *CallCreate {
+func (_c *CallCreate) SetMetadata(v string) *CallCreate {
 	_c.mutation.SetMetadata(v)
+	return _c
+}
+
+// SetNillableMetadata sets the "metadata" field if the given value is not nil.
+func (_c *CallCreate) SetNillableMetadata(v *string) *CallCreate {
+	if v != nil {
+		_c.SetMetadata(*v)
+	}
 	return _c
 }
 
@@ -463,7 +471,7 @@ func (_c *CallCreate) defaults() {
 		_c.mutation.SetTest(v)
 	}
 	if _, ok := _c.mutation.Metadata(); !ok {
-		v := call.DefaultMetadata
+		v := call.DefaultMetadata()
 		_c.mutation.SetMetadata(v)
 	}
 	if _, ok := _c.mutation.InFlight(); !ok {
@@ -611,7 +619,7 @@ func (_c *CallCreate) createSpec() (*Call, *sqlgraph.CreateSpec) {
 		_node.Duration = &value
 	}
 	if value, ok := _c.mutation.Metadata(); ok {
-		_spec.SetField(call.FieldMetadata, field.TypeJSON, value)
+		_spec.SetField(call.FieldMetadata, field.TypeString, value)
 		_node.Metadata = value
 	}
 	if value, ok := _c.mutation.Variables(); ok {
@@ -895,7 +903,7 @@ func (u *CallUpsert) ClearDuration() *CallUpsert {
 }
 
 // SetMetadata sets the "metadata" field.
-func (u *CallUpsert) SetMetadata(v json.RawMessage) *CallUpsert {
+func (u *CallUpsert) SetMetadata(v string) *CallUpsert {
 	u.Set(call.FieldMetadata, v)
 	return u
 }
@@ -1458,7 +1466,7 @@ func (u *CallUpsertOne) ClearDuration() *CallUpsertOne {
 }
 
 // SetMetadata sets the "metadata" field.
-func (u *CallUpsertOne) SetMetadata(v json.RawMessage) *CallUpsertOne {
+func (u *CallUpsertOne) SetMetadata(v string) *CallUpsertOne {
 	return u.Update(func(s *CallUpsert) {
 		s.SetMetadata(v)
 	})
@@ -2242,7 +2250,7 @@ func (u *CallUpsertBulk) ClearDuration() *CallUpsertBulk {
 }
 
 // SetMetadata sets the "metadata" field.
-func (u *CallUpsertBulk) SetMetadata(v json.RawMessage) *CallUpsertBulk {
+func (u *CallUpsertBulk) SetMetadata(v string) *CallUpsertBulk {
 	return u.Update(func(s *CallUpsert) {
 		s.SetMetadata(v)
 	})

@@ -210,14 +210,16 @@ func (_u *CallUpdate) ClearDuration() *CallUpdate {
 }
 
 // SetMetadata sets the "metadata" field.
-func (_u *CallUpdate) SetMetadata(v json.RawMessage) *CallUpdate {
+func (_u *CallUpdate) SetMetadata(v string) *CallUpdate {
 	_u.mutation.SetMetadata(v)
 	return _u
 }
 
-// AppendMetadata appends value to the "metadata" field.
-func (_u *CallUpdate) AppendMetadata(v json.RawMessage) *CallUpdate {
-	_u.mutation.AppendMetadata(v)
+// SetNillableMetadata sets the "metadata" field if the given value is not nil.
+func (_u *CallUpdate) SetNillableMetadata(v *string) *CallUpdate {
+	if v != nil {
+		_u.SetMetadata(*v)
+	}
 	return _u
 }
 
@@ -654,12 +656,7 @@ func (_u *CallUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		_spec.ClearField(call.FieldDuration, field.TypeInt)
 	}
 	if value, ok := _u.mutation.Metadata(); ok {
-		_spec.SetField(call.FieldMetadata, field.TypeJSON, value)
-	}
-	if value, ok := _u.mutation.AppendedMetadata(); ok {
-		_spec.AddModifier(func(u *sql.UpdateBuilder) {
-			sqljson.Append(u, call.FieldMetadata, value)
-		})
+		_spec.SetField(call.FieldMetadata, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.Variables(); ok {
 		_spec.SetField(call.FieldVariables, field.TypeJSON, value)
@@ -973,14 +970,16 @@ func (_u *CallUpdateOne) ClearDuration() *CallUpdateOne {
 }
 
 // SetMetadata sets the "metadata" field.
-func (_u *CallUpdateOne) SetMetadata(v json.RawMessage) *CallUpdateOne {
+func (_u *CallUpdateOne) SetMetadata(v string) *CallUpdateOne {
 	_u.mutation.SetMetadata(v)
 	return _u
 }
 
-// AppendMetadata appends value to the "metadata" field.
-func (_u *CallUpdateOne) AppendMetadata(v json.RawMessage) *CallUpdateOne {
-	_u.mutation.AppendMetadata(v)
+// SetNillableMetadata sets the "metadata" field if the given value is not nil.
+func (_u *CallUpdateOne) SetNillableMetadata(v *string) *CallUpdateOne {
+	if v != nil {
+		_u.SetMetadata(*v)
+	}
 	return _u
 }
 
@@ -1447,12 +1446,7 @@ func (_u *CallUpdateOne) sqlSave(ctx context.Context) (_node *Call, err error) {
 		_spec.ClearField(call.FieldDuration, field.TypeInt)
 	}
 	if value, ok := _u.mutation.Metadata(); ok {
-		_spec.SetField(call.FieldMetadata, field.TypeJSON, value)
-	}
-	if value, ok := _u.mutation.AppendedMetadata(); ok {
-		_spec.AddModifier(func(u *sql.UpdateBuilder) {
-			sqljson.Append(u, call.FieldMetadata, value)
-		})
+		_spec.SetField(call.FieldMetadata, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.Variables(); ok {
 		_spec.SetField(call.FieldVariables, field.TypeJSON, value)

@@ -2940,8 +2940,7 @@ type CallMutation struct {
 	test              *bool
 	duration          *int
 	addduration       *int
-	metadata          *json.RawMessage
-	appendmetadata    json.RawMessage
+	metadata          *string
 	variables         *map[string]string
 	answered_by       *string
 	ended_reason      *string
@@ -3628,13 +3627,12 @@ func (m *CallMutation) ResetDuration() {
 }
 
 // SetMetadata sets the "metadata" field.
-func (m *CallMutation) SetMetadata(jm json.RawMessage) {
-	m.metadata = &jm
-	m.appendmetadata = nil
+func (m *CallMutation) SetMetadata(s string) {
+	m.metadata = &s
 }
 
 // Metadata returns the value of the "metadata" field in the mutation.
-func (m *CallMutation) Metadata() (r json.RawMessage, exists bool) {
+func (m *CallMutation) Metadata() (r string, exists bool) {
 	v := m.metadata
 	if v == nil {
 		return
@@ -3645,7 +3643,7 @@ func (m *CallMutation) Metadata() (r json.RawMessage, exists bool) {
 // OldMetadata returns the old "metadata" field's value of the Call entity.
 // If the Call object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *CallMutation) OldMetadata(ctx context.Context) (v json.RawMessage, err error) {
+func (m *CallMutation) OldMetadata(ctx context.Context) (v string, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldMetadata is only allowed on UpdateOne operations")
 	}
@@ -3659,23 +3657,9 @@ func (m *CallMutation) OldMetadata(ctx context.Context) (v json.RawMessage, err 
 	return oldValue.Metadata, nil
 }
 
-// AppendMetadata adds jm to the "metadata" field.
-func (m *CallMutation) AppendMetadata(jm json.RawMessage) {
-	m.appendmetadata = append(m.appendmetadata, jm...)
-}
-
-// AppendedMetadata returns the list of values that were appended to the "metadata" field in this mutation.
-func (m *CallMutation) AppendedMetadata() (json.RawMessage, bool) {
-	if len(m.appendmetadata) == 0 {
-		return nil, false
-	}
-	return m.appendmetadata, true
-}
-
 // ResetMetadata resets all changes to the "metadata" field.
 func (m *CallMutation) ResetMetadata() {
 	m.metadata = nil
-	m.appendmetadata = nil
 }
 
 // SetVariables sets the "variables" field.
@@ -4951,7 +4935,7 @@ func (m *CallMutation) SetField(name string, value ent.Value) error {
 		m.SetDuration(v)
 		return nil
 	case call.FieldMetadata:
-		v, ok := value.(json.RawMessage)
+		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}

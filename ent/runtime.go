@@ -160,7 +160,7 @@ func init() {
 	// callDescMetadata is the schema descriptor for metadata field.
 	callDescMetadata := callFields[10].Descriptor()
 	// call.DefaultMetadata holds the default value on creation for the metadata field.
-	call.DefaultMetadata = callDescMetadata.Default.(json.RawMessage)
+	call.DefaultMetadata = callDescMetadata.Default.(func() string)
 	// callDescInFlight is the schema descriptor for in_flight field.
 	callDescInFlight := callFields[20].Descriptor()
 	// call.DefaultInFlight holds the default value on creation for the in_flight field.

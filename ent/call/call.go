@@ -3,7 +3,6 @@
 package call
 
 import (
-	"encoding/json"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
@@ -138,7 +137,7 @@ var (
 	// DefaultTest holds the default value on creation for the "test" field.
 	DefaultTest bool
 	// DefaultMetadata holds the default value on creation for the "metadata" field.
-	DefaultMetadata json.RawMessage
+	DefaultMetadata func() string
 	// DefaultInFlight holds the default value on creation for the "in_flight" field.
 	DefaultInFlight bool
 	// DefaultLeaseOwner holds the default value on creation for the "lease_owner" field.
@@ -220,6 +219,11 @@ func ByTest(opts ...sql.OrderTermOption) OrderOption {
 // ByDuration orders the results by the duration field.
 func ByDuration(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDuration, opts...).ToFunc()
+}
+
+// ByMetadata orders the results by the metadata field.
+func ByMetadata(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldMetadata, opts...).ToFunc()
 }
 
 // ByAnsweredBy orders the results by the answered_by field.

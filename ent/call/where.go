@@ -120,6 +120,11 @@ func Duration(v int) predicate.Call {
 	return predicate.Call(sql.FieldEQ(FieldDuration, v))
 }
 
+// Metadata applies equality check predicate on the "metadata" field. It's identical to MetadataEQ.
+func Metadata(v string) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldMetadata, v))
+}
+
 // AnsweredBy applies equality check predicate on the "answered_by" field. It's identical to AnsweredByEQ.
 func AnsweredBy(v string) predicate.Call {
 	return predicate.Call(sql.FieldEQ(FieldAnsweredBy, v))
@@ -833,6 +838,71 @@ func DurationIsNil() predicate.Call {
 // DurationNotNil applies the NotNil predicate on the "duration" field.
 func DurationNotNil() predicate.Call {
 	return predicate.Call(sql.FieldNotNull(FieldDuration))
+}
+
+// MetadataEQ applies the EQ predicate on the "metadata" field.
+func MetadataEQ(v string) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldMetadata, v))
+}
+
+// MetadataNEQ applies the NEQ predicate on the "metadata" field.
+func MetadataNEQ(v string) predicate.Call {
+	return predicate.Call(sql.FieldNEQ(FieldMetadata, v))
+}
+
+// MetadataIn applies the In predicate on the "metadata" field.
+func MetadataIn(vs ...string) predicate.Call {
+	return predicate.Call(sql.FieldIn(FieldMetadata, vs...))
+}
+
+// MetadataNotIn applies the NotIn predicate on the "metadata" field.
+func MetadataNotIn(vs ...string) predicate.Call {
+	return predicate.Call(sql.FieldNotIn(FieldMetadata, vs...))
+}
+
+// MetadataGT applies the GT predicate on the "metadata" field.
+func MetadataGT(v string) predicate.Call {
+	return predicate.Call(sql.FieldGT(FieldMetadata, v))
+}
+
+// MetadataGTE applies the GTE predicate on the "metadata" field.
+func MetadataGTE(v string) predicate.Call {
+	return predicate.Call(sql.FieldGTE(FieldMetadata, v))
+}
+
+// MetadataLT applies the LT predicate on the "metadata" field.
+func MetadataLT(v string) predicate.Call {
+	return predicate.Call(sql.FieldLT(FieldMetadata, v))
+}
+
+// MetadataLTE applies the LTE predicate on the "metadata" field.
+func MetadataLTE(v string) predicate.Call {
+	return predicate.Call(sql.FieldLTE(FieldMetadata, v))
+}
+
+// MetadataContains applies the Contains predicate on the "metadata" field.
+func MetadataContains(v string) predicate.Call {
+	return predicate.Call(sql.FieldContains(FieldMetadata, v))
+}
+
+// MetadataHasPrefix applies the HasPrefix predicate on the "metadata" field.
+func MetadataHasPrefix(v string) predicate.Call {
+	return predicate.Call(sql.FieldHasPrefix(FieldMetadata, v))
+}
+
+// MetadataHasSuffix applies the HasSuffix predicate on the "metadata" field.
+func MetadataHasSuffix(v string) predicate.Call {
+	return predicate.Call(sql.FieldHasSuffix(FieldMetadata, v))
+}
+
+// MetadataEqualFold applies the EqualFold predicate on the "metadata" field.
+func MetadataEqualFold(v string) predicate.Call {
+	return predicate.Call(sql.FieldEqualFold(FieldMetadata, v))
+}
+
+// MetadataContainsFold applies the ContainsFold predicate on the "metadata" field.
+func MetadataContainsFold(v string) predicate.Call {
+	return predicate.Call(sql.FieldContainsFold(FieldMetadata, v))
 }
 
 // VariablesIsNil applies the IsNil predicate on the "variables" field.

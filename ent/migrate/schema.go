@@ -136,7 +136,7 @@ var (
 		{Name: "enrollment_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "test", Type: field.TypeBool, Default: false},
 		{Name: "duration", Type: field.TypeInt, Nullable: true},
-		{Name: "metadata", Type: field.TypeJSON},
+		{Name: "metadata", Type: field.TypeString, SchemaType: map[string]string{"postgres": "json", "sqlite3": "json"}},
 		{Name: "variables", Type: field.TypeJSON, Nullable: true},
 		{Name: "answered_by", Type: field.TypeString, Nullable: true},
 		{Name: "ended_reason", Type: field.TypeString, Nullable: true},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"entgo.io/ent"
+	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
@@ -33,8 +34,9 @@ func (Call) Fields() []ent.Field {
 		field.Bool("test").Default(false),
 		// Seconds from answer to end.
 		field.Int("duration").Optional().Nillable(),
-		// JSON object of the API's caller.
-		field.JSON("metadata", json.RawMessage{}).Default(json.RawMessage("{}")),
+		// JSON object of the API's caller, as the text that came in: jsonb would reorder it.
+		field.String("metadata").DefaultFunc(func() string { return "{}" }).
+			SchemaType(map[string]string{dialect.Postgres: "json", dialect.SQLite: "json"}),
 		// Per-call variables as text; absent when none were supplied.
 		field.JSON("variables", map[string]string{}).Optional(),
 		// human, voicemail or ivr.

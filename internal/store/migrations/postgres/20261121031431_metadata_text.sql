@@ -1,0 +1,2 @@
+-- +goose Up
+ALTER TABLE "calls" ALTER COLUMN "metadata" TYPE json;
