@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"net/http"
 	"net/url"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
@@ -32,4 +33,13 @@ func Decode(body string, m proto.Message) error {
 // DecodeQuery reads a raw query into m.
 func DecodeQuery(raw string, m proto.Message) error {
 	return queryParser{}.Parse(m, url.Values{rawQuery: {raw}}, utilities.NewDoubleArray(nil))
+}
+
+// Callers is how many callers and tokens the throttle remembers.
+func Callers(h http.Handler) (n int) {
+	for i := range h.(*handler).throttle.shards {
+		s := &h.(*handler).throttle.shards[i]
+		n += len(s.logs) + len(s.owners)
+	}
+	return n
 }

@@ -339,3 +339,19 @@ func newHandler(t testing.TB) http.Handler {
 	t.Helper()
 	return rest.New(rest.Config{Conn: conn(&services{call: newCall()}), Log: slog.New(slog.DiscardHandler)})
 }
+
+// wrecked is a connection that panics, as only a defect of ours can.
+type wrecked struct{ grpc.ClientConnInterface }
+
+func (wrecked) Invoke(context.Context, string, any, any, ...grpc.CallOption) error { panic("secret") }
+
+func TestAPanicOfOurOwnIs500AndGoesToTheLog(t *testing.T) {
+	var log bytes.Buffer
+	h := rest.New(rest.Config{Conn: wrecked{}, Log: slog.New(slog.NewJSONHandler(&log, nil))})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/v1/call/c1", nil))
+	refused(t, w.Result(), w.Body.String(), 500, "internal_error")
+	require.NotContains(t, w.Body.String(), "secret")
+	require.Contains(t, log.String(), "secret")
+	require.Contains(t, log.String(), "facade_test.go", "with the stack")
+}

@@ -23,6 +23,9 @@ const span = time.Minute
 // memory is how long a token's owner is remembered after its last request.
 const memory = 10 * time.Minute
 
+// patience is how long the owner of a token may be looked for.
+const patience = 5 * time.Second
+
 // throttle accepts at most limit requests of a caller in any span. It keeps the time of each accepted request (a sliding
 // log), so it is exact: no window of that length holds more, and none is refused while there is room.
 //
@@ -82,7 +85,9 @@ func (t *throttle) take(r *http.Request) verdict {
 	if v := t.count(failed, false); !v.ok {
 		return v
 	}
-	name, err := t.caller(r.Context(), token)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	name, err := t.caller(ctx, token)
 	if err != nil {
 		t.count(failed, true)
 		return t.count(addr, true)
@@ -203,9 +208,9 @@ var errRate = fault.New(fault.TooMany, "rate_limited", "too many requests in the
 func (t *throttle) admit(h http.Header, r *http.Request) *fault.Error {
 	v := t.take(r)
 	seconds := int(math.Ceil(v.reset.Seconds()))
-	h.Set("RateLimit-Limit", strconv.Itoa(t.limit))
-	h.Set("RateLimit-Remaining", strconv.Itoa(v.remaining))
-	h.Set("RateLimit-Reset", strconv.Itoa(seconds))
+	h.Set("Ratelimit-Limit", strconv.Itoa(t.limit)) // the canonical form of the names saves Set making it
+	h.Set("Ratelimit-Remaining", strconv.Itoa(v.remaining))
+	h.Set("Ratelimit-Reset", strconv.Itoa(seconds))
 	if v.ok {
 		return nil
 	}

@@ -183,3 +183,20 @@ func TestRacingRequestsAreCountedExactly(t *testing.T) {
 		require.EqualValues(t, 100, ok.Load())
 	})
 }
+
+func TestIdleCallersAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		h := limited(100, &asked)
+		for i := range 1000 {
+			get(h, fmt.Sprintf("10.0.%d.%d:1", i/250, i%250), "")
+			get(h, "10.9.9.9:1", fmt.Sprintf("user%d/t", i))
+		}
+		require.Equal(t, 3000, rest.Callers(h), "1,000 addresses, 1,000 users with a token each")
+		time.Sleep(10 * time.Minute)
+		for i := range 1000 {
+			get(h, fmt.Sprintf("10.1.%d.%d:1", i/250, i%250), "")
+		}
+		require.Equal(t, 1000, rest.Callers(h))
+	})
+}

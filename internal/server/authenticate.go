@@ -70,8 +70,7 @@ func exempt(method string) bool {
 
 // bearer reads the one bearer token of a call. The scheme's name may be in any case (RFC 9110 §11.1).
 func bearer(ctx context.Context) (string, bool) {
-	md, _ := metadata.FromIncomingContext(ctx)
-	sent := md["authorization"]
+	sent := metadata.ValueFromIncomingContext(ctx, "authorization")
 	if len(sent) != 1 {
 		return "", false
 	}

@@ -92,8 +92,7 @@ var errVersion = fault.New(fault.Invalid, "unsupported_version", "this version o
 
 // version refuses callers that ask for another version of the API. spec: Versioning.
 func version(ctx context.Context, c *rpc) error {
-	md, _ := metadata.FromIncomingContext(ctx)
-	if slices.ContainsFunc(md[versionKey], func(v string) bool { return v != Version }) {
+	if slices.ContainsFunc(metadata.ValueFromIncomingContext(ctx, versionKey), func(v string) bool { return v != Version }) {
 		return errVersion
 	}
 	return c.next(ctx)

@@ -16,7 +16,8 @@ func (s *Server) interceptors() []around {
 		recovers,                       // inside faults: a panic is one more error to it
 		deadline(s.c.Deadline),         // bounds everything that may touch the database, authentication included
 		version,                        // needs no credential to be told
-		authenticate(s.c.Authenticate), // last: nothing but the handler runs with a principal
+		authenticate(s.c.Authenticate), // from here on there is a principal
+		storable,                       // last: REST has refused such texts already, gRPC and the tool server have not
 	}
 }
 
@@ -29,6 +30,7 @@ type rpc struct {
 	stream bool
 	id     string // request id
 	caller Caller // set by authenticate, read by logs on the way back
+	req    any    // nil for a stream
 
 	list []around
 	last func(ctx context.Context) error
@@ -47,7 +49,7 @@ func (c *rpc) next(ctx context.Context) error {
 func unary(list []around) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		var resp any
-		c := &rpc{method: info.FullMethod, list: list}
+		c := &rpc{method: info.FullMethod, list: list, req: req}
 		c.last = func(ctx context.Context) (err error) {
 			resp, err = handler(ctx, req)
 			return err
@@ -74,3 +76,10 @@ type contextStream struct {
 }
 
 func (s contextStream) Context() context.Context { return s.ctx }
+
+func (s contextStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	return checkText(m)
+}

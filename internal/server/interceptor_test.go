@@ -314,3 +314,26 @@ func TestTheThrottlesCallerIsTheKeyElseTheUser(t *testing.T) {
 	_, err := h.Caller(t.Context(), "wrong")
 	require.True(t, fault.Is(err, "unauthorized"))
 }
+
+func TestNULCharactersAreRefusedWhereverTheyStand(t *testing.T) {
+	h := open(t)
+	ctx := metadata.NewOutgoingContext(t.Context(), metadata.Pairs("authorization", "Bearer full"))
+	for _, c := range []grpc.ClientConnInterface{h.tcp, h.Conn()} {
+		client := v1.NewCallServiceClient(c)
+		for want, r := range map[string]*v1.PlaceCallRequest{
+			"to must not contain NUL characters":        {To: "a\x00"},
+			"variables must not contain NUL characters": {Variables: map[string]string{"a": "\x00"}},
+			"metadata must not contain NUL characters":  {Metadata: "\x00"},
+		} {
+			_, err := client.PlaceCall(ctx, r)
+			f := fault.FromStatus(err)
+			require.Equal(t, "validation_failed", f.Code)
+			require.Equal(t, want, f.Message)
+		}
+		_, err := client.PlaceCall(ctx, &v1.PlaceCallRequest{Variables: map[string]string{"\x00": ""}})
+		require.Equal(t, codes.InvalidArgument, status.Code(err))
+		require.Equal(t, "InvalidArgument", stream(ctx, c, "\x00").Code)
+		_, err = v1.NewCallServiceClient(c).PlaceCall(t.Context(), &v1.PlaceCallRequest{To: "\x00"})
+		require.Equal(t, codes.Unauthenticated, status.Code(err), "strangers learn nothing of it")
+	}
+}

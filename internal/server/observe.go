@@ -18,8 +18,7 @@ const requestIDKey = "x-request-id"
 
 // requestID takes the caller's request id when it is sane, else makes one, and answers with it.
 func requestID(ctx context.Context, c *rpc) error {
-	md, _ := metadata.FromIncomingContext(ctx)
-	if sent := md[requestIDKey]; len(sent) == 1 && saneID(sent[0]) {
+	if sent := metadata.ValueFromIncomingContext(ctx, requestIDKey); len(sent) == 1 && saneID(sent[0]) {
 		c.id = sent[0]
 	} else {
 		c.id = rand.Text()
