@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"io"
@@ -23,6 +24,9 @@ import (
 func IsUnique(err error) bool {
 	return hasState(err, "23505") || hasCode(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
+
+// IsNoRow tells the answer to an insert that did nothing because its row was there already (ON CONFLICT DO NOTHING).
+func IsNoRow(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
 // IsForeignKey tells whether err is the violation of a foreign key: the row referred to is not there, or is still
 // referred to.
