@@ -38,7 +38,11 @@ func limited(limit int, asked *atomic.Int64) http.Handler {
 }
 
 func get(h http.Handler, addr, token string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest("GET", "/v1/call/c1", nil)
+	return getPath(h, addr, token, "/v1/call/c1")
+}
+
+func getPath(h http.Handler, addr, token, path string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", path, nil)
 	r.RemoteAddr = addr
 	if token != "" {
 		r.Header.Set("Authorization", "bearer "+token)
@@ -174,7 +178,8 @@ func TestRacingRequestsAreCountedExactly(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 400 {
 			wg.Go(func() {
-				if get(h, "10.0.0.1:1", fmt.Sprintf("a/%d", i%7)).Code == 200 {
+				// The fakes behind a real path are not made for racing calls.
+				if getPath(h, "10.0.0.1:1", fmt.Sprintf("a/%d", i%7), "/v1/nothing").Code == 404 {
 					ok.Add(1)
 				}
 			})
