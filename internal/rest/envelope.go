@@ -1,9 +1,7 @@
 package rest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -14,7 +12,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
-	"github.com/callwright/callwright/internal/fault"
 )
 
 // reply is an answer on its way out: the message, after a leading member "status" where the method's rest option says so.
@@ -89,49 +86,4 @@ func created(m protoreflect.Message, field string) bool {
 	in := m.Get(data).Message()
 	fd := in.Descriptor().Fields().ByName(protoreflect.Name(field))
 	return fd != nil && fd.Kind() == protoreflect.BoolKind && in.Get(fd).Bool()
-}
-
-// failure is the body of every error. CONTRACT.md §1.
-type failure struct {
-	Status  int            `json:"status"`
-	Code    string         `json:"error_code"`
-	Message string         `json:"message"`
-	Details map[string]any `json:"details,omitempty"`
-}
-
-// refuse answers with a fault.
-func refuse(w http.ResponseWriter, f *fault.Error) {
-	h := w.Header()
-	switch f.Kind {
-	case fault.Unauthenticated:
-		h.Set("WWW-Authenticate", "Bearer")
-	case fault.TooMany:
-		h.Set("Retry-After", strconv.Itoa(max(1, f.RetrySeconds())))
-	default:
-		if s := f.RetrySeconds(); s > 0 {
-			h.Set("Retry-After", strconv.Itoa(s))
-		}
-	}
-	writeFailure(w, failure{f.Kind.HTTP(), f.Code, f.Message, f.Details})
-}
-
-func writeFailure(w http.ResponseWriter, f failure) {
-	var buf bytes.Buffer
-	e := json.NewEncoder(&buf)
-	e.SetEscapeHTML(false)
-	if e.Encode(f) != nil { // a detail that is no JSON value is our defect and must not hide the error
-		f.Details = nil
-		buf.Reset()
-		_ = e.Encode(f)
-	}
-	b := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	h := w.Header()
-	for _, of := range []string{"Trailer", "Transfer-Encoding", "Content-Encoding", "Etag", "Last-Modified", "Accept-Ranges"} {
-		h.Del(of) // they were of the answer that did not come
-	}
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(b)))
-	w.WriteHeader(f.Status)
-	_, _ = w.Write(b)
 }

@@ -8,14 +8,11 @@ package rest
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"strings"
 
-	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
@@ -65,44 +62,6 @@ func New(c Config) http.Handler {
 	}
 	return h
 }
-
-// exchange is one request and its answer. It is the writer that the gateway gets, and it travels in the context.
-type exchange struct {
-	http.ResponseWriter
-	id      string // request id
-	address string // stands before paths of this service in answers
-	head    bool   // the body is not sent
-	status  int    // of success; 0 is 200
-	wrote   bool
-}
-
-type exchangeKey struct{}
-
-func exchangeOf(ctx context.Context) *exchange {
-	x, _ := ctx.Value(exchangeKey{}).(*exchange)
-	return x
-}
-
-func (x *exchange) WriteHeader(status int) {
-	if !x.wrote {
-		x.wrote = true
-		x.ResponseWriter.WriteHeader(status)
-	}
-}
-
-func (x *exchange) Write(b []byte) (int, error) {
-	if x.status == 0 {
-		x.status = http.StatusOK
-	}
-	x.WriteHeader(x.status)
-	if x.head {
-		return len(b), nil
-	}
-	return x.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController through.
-func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, id: requestID(r), address: h.public}
@@ -201,60 +160,4 @@ func readPath(u *url.URL) (string, *fault.Error) {
 		return "", errNoRoute
 	}
 	return canonical(u.Path), nil
-}
-
-// requestID is the client's own when it is sane, up to 128 of [A-Za-z0-9._-], else a new one.
-func requestID(r *http.Request) string {
-	id := r.Header.Get("X-Request-Id")
-	if id != "" && len(id) <= 128 && strings.Trim(id, idLetters) == "" {
-		return id
-	}
-	return rand.Text()
-}
-
-const idLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
-
-var errNoRoute = fault.New(fault.NotFound, "route_not_found", "there is nothing at this path")
-
-// lost answers what the gateway could not route. In one mux a wrong method and an unknown path are told apart by it.
-func (h *handler) lost(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request,
-	status int) {
-	below := strings.TrimPrefix(r.URL.Path, "/v1/")
-	segment, _, _ := strings.Cut(below, "/")
-	if allow := h.allowed(r, h.surfaces[segment]); status == http.StatusMethodNotAllowed && allow != "" {
-		w.Header().Set("Allow", allow)
-		refuse(w, fault.New(fault.MethodNotAllowed, "method_not_allowed", "this path answers %s", allow))
-		return
-	}
-	refuse(w, errNoRoute)
-}
-
-// fail answers a call that did not succeed, or a body that could not be decoded.
-func (h *handler) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request,
-	err error) {
-	if b, ok := r.Body.(*body); ok && b.fault != nil {
-		refuse(w, b.fault)
-		return
-	}
-	f := fault.FromStatus(err)
-	if f.Kind == fault.Internal && f.Err != nil { // else the service has logged it
-		h.log.ErrorContext(ctx, "request failed", "request_id", exchangeOf(r.Context()).id, "err", err)
-	}
-	refuse(w, f)
-}
-
-// recovers answers a panic outside the services, whose own are caught there.
-func (h *handler) recovers(x *exchange, r *http.Request) {
-	p := recover()
-	if p == nil {
-		return
-	}
-	if p == http.ErrAbortHandler {
-		panic(p)
-	}
-	h.log.ErrorContext(r.Context(), "panic", "request_id", x.id, "panic", p, "stack", string(debug.Stack()))
-	if x.wrote {
-		panic(http.ErrAbortHandler) // the client must not take what it got for all
-	}
-	refuse(x, fault.New(fault.Internal, "internal_error", "something went wrong on our side"))
 }

@@ -112,7 +112,7 @@ func openWith(t *testing.T, mount func(*server.Server), change ...func(*server.C
 	c := server.Config{
 		Register:     func(r grpc.ServiceRegistrar) { v1.RegisterCallServiceServer(r, &calls{}) },
 		Authenticate: authenticate, HTTPAddr: "127.0.0.1:0", GRPCAddr: "127.0.0.1:0", Reflection: true,
-		Deadline: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+		Deadline: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(&c)
