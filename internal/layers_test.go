@@ -48,7 +48,9 @@ var layers = map[string][]string{
 		"internal/fault"},
 	// 3: the rules; never protobuf
 	"internal/identity": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/secret"},
-	"internal/agent":    {"ent", "internal/store", "internal/fault", "internal/phone"},
+	"internal/agent":    {"ent", "internal/store", "internal/fault", "internal/phone", "internal/secret", "internal/egress"},
+	"internal/contact":  {"ent", "internal/store", "internal/fault", "internal/phone"},
+	"internal/policy":   {"ent", "internal/store", "internal/fault", "internal/phone"},
 	"internal/call": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/audio", "internal/identity",
 		"internal/agent"},
 	// 4
