@@ -164,11 +164,7 @@ type recordingWriter struct {
 }
 
 func newRecordingWriter(x *exchange) *recordingWriter {
-	w := &recordingWriter{exchange: x, c: http.NewResponseController(x.ResponseWriter)}
-	// The time for reading a request would otherwise end its context while the answer still flows. Where there are no
-	// deadlines there is nothing to lift.
-	_ = w.c.SetReadDeadline(time.Time{})
-	return w
+	return &recordingWriter{exchange: x, c: http.NewResponseController(x.ResponseWriter)}
 }
 
 func (w *recordingWriter) WriteHeader(status int) {
