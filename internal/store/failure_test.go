@@ -212,6 +212,23 @@ func TestAnInterruptedCommitIsNotRepeated(t *testing.T) {
 	}
 }
 
+func TestAWriteWhoseAnswerGotLostIsNotRepeated(t *testing.T) {
+	db, l := throughLine(t, store.Config{})
+	ctx := store.System(t.Context())
+	var sent atomic.Int32
+	cut := func(message []byte) (before, after bool) {
+		hit := bytes.Contains(message, []byte("DELETE FROM"))
+		if hit {
+			sent.Add(1)
+		}
+		return false, hit
+	}
+	l.cut.Store(&cut)
+	_, err := db.Ent().Agent.Delete().Exec(ctx)
+	require.Error(t, err)
+	require.EqualValues(t, 1, sent.Load())
+}
+
 func TestOrdinaryErrorsAreNotRetried(t *testing.T) {
 	boom := errors.New("boom")
 	storetest.Run(t, func(t *testing.T, db *store.DB) {

@@ -23,7 +23,8 @@
 // A read, and a transaction that has not reached its commit, is held and tried again for up to 8 seconds while the
 // database can not be reached. After that the error is fault kind Unavailable. An interrupted commit is never repeated
 // here, since it may have happened: it returns [ErrCommitUnknown], and the caller who made the row's id beforehand can
-// look whether the row is there.
+// look whether the row is there. A write outside of a transaction is held only until it has a connection, and is not
+// repeated either.
 package store
 
 import (
