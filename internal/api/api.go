@@ -1,0 +1,25 @@
+// Package api serves callwright.v1: each method reads its request, makes one call into a rule package and writes the
+// answer.
+//
+// The workspace of a request is in its context already; rules see nothing of protobuf, and this package nothing of
+// queries, transactions, stored states and status codes. Ids are parsed here, so that a malformed one is refused before
+// any look-up (CONTRACT.md §1, Foreign ids); the bounds of all other fields belong to the rules.
+package api
+
+import (
+	"google.golang.org/grpc"
+
+	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
+	"github.com/callwright/callwright/internal/store"
+)
+
+// Config is what the services stand on.
+type Config struct {
+	DB *store.DB
+}
+
+// Register adds all services of callwright.v1.
+func Register(r grpc.ServiceRegistrar, c Config) {
+	callwrightv1.RegisterAgentServiceServer(r, &agents{db: c.DB})
+	callwrightv1.RegisterPhoneNumberServiceServer(r, &phoneNumbers{db: c.DB})
+}

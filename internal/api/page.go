@@ -1,0 +1,21 @@
+package api
+
+import (
+	"github.com/google/uuid"
+
+	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
+)
+
+// pagination says where a page lies in its list.
+func pagination(offset, limit, rows, total int) *callwrightv1.Pagination {
+	return &callwrightv1.Pagination{
+		Offset:  int32(offset),
+		Limit:   int32(limit),
+		Total:   int64(total),
+		HasMore: offset+rows < total,
+	}
+}
+
+func deleted(id uuid.UUID) *callwrightv1.DeletedRecord {
+	return &callwrightv1.DeletedRecord{Id: id.String(), Deleted: true}
+}
