@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
 
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
 	"github.com/callwright/callwright/internal/fault"
@@ -67,26 +68,27 @@ func (h *handler) recording(w http.ResponseWriter, r *http.Request, params map[s
 	}
 }
 
-// recording is a call's recording as a file: reading opens a stream at the offset, seeking only notes it.
+// recording is a call's recording as a file. Seeking only notes the place; reading opens a stream there, unless the one
+// that is open stands there already. So the look for the size, by which ServeContent begins, costs nothing.
 type recording struct {
 	ctx    context.Context
 	client callwrightv1.CallServiceClient
 	id     string
 	about  *callwrightv1.RecordingInfo
 
-	offset int64
-	stream interface {
-		Recv() (*callwrightv1.StreamRecordingResponse, error)
-	}
+	want   int64 // where the next read is to begin
+	at     int64 // where the stream stands
+	stream grpc.ServerStreamingClient[callwrightv1.StreamRecordingResponse]
 	cancel context.CancelFunc
 	rest   []byte // of the last chunk
 	failed error
 }
 
-// open starts a stream at the offset and reads its first message.
+// open starts a stream where reading is to begin, and reads its first message.
 func (r *recording) open() error {
+	r.close()
 	ctx, cancel := context.WithCancel(r.ctx)
-	stream, err := r.client.StreamRecording(ctx, &callwrightv1.StreamRecordingRequest{Id: r.id, Offset: r.offset})
+	stream, err := r.client.StreamRecording(ctx, &callwrightv1.StreamRecordingRequest{Id: r.id, Offset: r.want})
 	if err != nil {
 		cancel()
 		return err
@@ -99,7 +101,7 @@ func (r *recording) open() error {
 		cancel()
 		return err
 	}
-	r.about, r.stream, r.cancel, r.rest = first.GetInfo(), stream, cancel, nil
+	r.about, r.stream, r.cancel, r.at = first.GetInfo(), stream, cancel, r.want
 	return nil
 }
 
@@ -111,10 +113,10 @@ func (r *recording) close() {
 }
 
 func (r *recording) Read(b []byte) (int, error) {
-	if r.offset >= r.about.GetSize() {
+	if r.want >= r.about.GetSize() {
 		return 0, io.EOF
 	}
-	if r.stream == nil {
+	if r.stream == nil || r.at != r.want {
 		if r.failed = r.open(); r.failed != nil {
 			return 0, r.failed
 		}
@@ -131,28 +133,22 @@ func (r *recording) Read(b []byte) (int, error) {
 	}
 	n := copy(b, r.rest)
 	r.rest = r.rest[n:]
-	r.offset += int64(n)
+	r.at += int64(n)
+	r.want = r.at
 	return n, nil
 }
 
 func (r *recording) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
-		offset += r.offset
+		offset += r.want
 	case io.SeekEnd:
 		offset += r.about.GetSize()
 	}
 	if offset < 0 {
-		return 0, errors.New("rest: seek before the start of a recording")
+		return 0, errors.New("seek before the start of a recording")
 	}
-	// ServeContent looks for the size by seeking to the end and back: the stream that is open stays good for that.
-	if offset != r.offset {
-		if at := r.offset; offset == r.about.GetSize() && at == 0 {
-			return offset, nil
-		}
-		r.close()
-		r.offset = offset
-	}
+	r.want = offset
 	return offset, nil
 }
 
