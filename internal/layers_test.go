@@ -19,6 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// everything in the table below stands for any package of ours.
+const everything = "*"
+
 const module = "github.com/callwright/callwright/"
 
 // layers says what each package of ours may import of ours; imports point downwards only. A package that is not in the
@@ -30,6 +33,7 @@ var layers = map[string][]string{
 	"internal/phone":  {},
 	"internal/secret": {},
 	"internal/audio":  {},
+	"internal/egress": {"internal/fault"},
 	// the built-in speaker's voice
 	"internal/audio/voice": {"internal/audio"},
 	// 1
@@ -53,6 +57,7 @@ var layers = map[string][]string{
 	"internal/policy":   {"ent", "internal/store", "internal/fault", "internal/phone"},
 	"internal/call": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/audio", "internal/identity",
 		"internal/agent"},
+	"internal/analysis": {"ent", "internal/store", "internal/fault", "internal/call", "internal/agent"},
 	// 4
 	"internal/engine": {"ent", "internal/store", "internal/fault", "internal/audio", "internal/carrier", "internal/call",
 		"internal/agent", "internal/identity", "internal/conversation", "internal/conversation/scripted"},
@@ -63,9 +68,7 @@ var layers = map[string][]string{
 	"internal/rest":   {"gen", "internal/fault"},
 	"internal/server": {"gen", "internal/fault"},
 	// the top: puts it together
-	"cmd/callwright": {"gen", "ent", "internal/store", "internal/fault", "internal/secret", "internal/identity",
-		"internal/agent", "internal/call", "internal/carrier", "internal/carrier/sandbox", "internal/conversation",
-		"internal/conversation/scripted", "internal/engine", "internal/api", "internal/mcp", "internal/rest", "internal/server"},
+	"cmd/callwright": {everything},
 }
 
 // owners says which package may import the predicates of a table, and so filter, change or delete its rows. Others read
@@ -101,7 +104,7 @@ var fenced = map[string][]string{
 	"modernc.org/sqlite":            {"internal/store"},
 	"github.com/riverqueue/river/":  {"internal/store"},
 	"github.com/riverqueue/river": {"internal/store", "internal/call", "internal/engine", "internal/identity",
-		"internal/agent"},
+		"internal/agent", "cmd/callwright"},
 	"github.com/emiago/sipgo": {"internal/carrier/sip"},
 }
 
@@ -173,14 +176,16 @@ func TestEveryPackageImportsOnlyWhatItsLayerMay(t *testing.T) {
 func mayImport(path string, allowed []string, imported string) bool {
 	switch table, inEnt := strings.CutPrefix(imported, "ent/"); {
 	case strings.HasPrefix(imported, "gen/"):
-		return slices.Contains(allowed, "gen")
+		return slices.Contains(allowed, "gen") || slices.Contains(allowed, everything)
 	case inEnt && entities[table] != "":
 		return slices.Contains(owners[path], table)
+	case imported == "ent/predicate":
+		return len(owners[path]) > 0
 	case inEnt:
 		// schema, migrate, runtime, intercept, predicate: the machinery under the client
 		return path == "internal/store" || strings.HasPrefix(path, "internal/store/")
 	}
-	return slices.Contains(allowed, imported)
+	return slices.Contains(allowed, imported) || slices.Contains(allowed, everything)
 }
 
 func TestEveryTableHasOneOwner(t *testing.T) {
