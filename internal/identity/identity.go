@@ -25,7 +25,7 @@ import (
 // Config is what an Identity needs.
 type Config struct {
 	DB *store.DB
-	// Key is the master key; user tokens are signed with a key drawn from it.
+	// Key is the master key; user tokens are signed with a key drawn from it. Without it none is made or accepted.
 	Key secret.Key
 	// Log defaults to slog.Default().
 	Log *slog.Logger
@@ -46,12 +46,11 @@ func New(c Config) *Identity {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &Identity{
-		db:     c.DB,
-		log:    c.Log,
-		signer: c.Key.Signing("user token"),
-		used:   map[uuid.UUID]time.Time{},
+	i := &Identity{db: c.DB, log: c.Log, used: map[uuid.UUID]time.Time{}}
+	if !c.Key.IsZero() {
+		i.signer = c.Key.Signing("user token")
 	}
+	return i
 }
 
 // MaxToken is the longest credential that is looked at, in bytes.

@@ -54,7 +54,12 @@ func (i *Identity) UserToken(ctx context.Context, id uuid.UUID, life time.Durati
 	return i.sign(id, life)
 }
 
+var errNoKey = errors.New("no master key: user tokens are off")
+
 func (i *Identity) sign(id uuid.UUID, life time.Duration) (string, error) {
+	if i.signer == nil {
+		return "", errNoKey
+	}
 	now := store.Now()
 	return jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.RegisteredClaims{
 		Issuer:    tokenIssuer,
@@ -86,6 +91,9 @@ func (i *Identity) user(ctx context.Context, token string) (Principal, error) {
 
 // subject checks a token and returns whom it is for.
 func (i *Identity) subject(token string) (uuid.UUID, error) {
+	if i.signer == nil {
+		return uuid.Nil, errNoKey
+	}
 	var claims jwt.RegisteredClaims
 	t, err := parser.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) {
 		return i.signer.Public().(ed25519.PublicKey), nil // typed: the bytes can not serve as an HMAC secret

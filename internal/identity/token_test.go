@@ -200,6 +200,22 @@ func TestATokenIsMadeForAKnownUserAndABoundedTime(t *testing.T) {
 	})
 }
 
+func TestWithoutAMasterKeyThereAreNoUserTokens(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, db *store.DB) {
+		w := found(t, db)
+		keyless := identity.New(identity.Config{DB: db})
+		f, err := keyless.CreateWorkspace(t.Context(), identity.NewWorkspace{Name: "A"})
+		require.NoError(t, err)
+		require.Empty(t, f.Token)
+		_, err = keyless.UserToken(t.Context(), w.Owner.ID, time.Hour)
+		require.Error(t, err)
+		_, err = keyless.Authenticate(t.Context(), w.Token)
+		requireUnauthorized(t, err)
+		_, err = keyless.Authenticate(t.Context(), w.Key.Secret)
+		require.NoError(t, err)
+	})
+}
+
 func FuzzAuthenticate(f *testing.F) {
 	w := found(f, storetest.SQLite(f))
 	for _, seed := range []string{

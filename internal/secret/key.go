@@ -40,6 +40,9 @@ func (k Key) derive(purpose string) []byte {
 	return b
 }
 
+// IsZero reports whether there is no key.
+func (k Key) IsZero() bool { return len(k.b) == 0 }
+
 // NewKey returns a fresh master key.
 func NewKey() Key {
 	b := make([]byte, Size)
