@@ -135,3 +135,6 @@ func TimeZones(number string) []string {
 	}
 	return slices.Clone(zones)
 }
+
+// IsRegion tells whether a text is a region that has telephone numbers (ISO 3166, upper case).
+func IsRegion(text string) bool { return phonenumbers.GetSupportedRegions()[text] }
