@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/callwright/callwright/ent"
+	"github.com/callwright/callwright/internal/agent"
+	"github.com/callwright/callwright/internal/conversation"
+	"github.com/callwright/callwright/internal/fault"
+	"github.com/callwright/callwright/internal/identity"
+	"github.com/callwright/callwright/internal/store"
+)
+
+// What an agent does when its settings are silent.
+const (
+	defaultRing         = 30 * time.Second // outbound_ring_duration
+	defaultIdleAfter    = 10 * time.Second // idle_reminder_duration
+	defaultIdleReminder = "Are you still there?"
+)
+
+// script is what the agent's settings, the workspace's plan and the call's variables make of a call.
+type script struct {
+	conversation.Script
+	// ring is how long an outbound call may ring, answerAfter how long an inbound one does.
+	ring, answerAfter time.Duration
+	// record and keepTurns say what is kept.
+	record, keepTurns bool
+}
+
+// script reads what the call needs. a is its agent, if that is known already. An agent that is gone is agent_not_found.
+func (e *Engine) script(ctx context.Context, row *ent.Call, a *ent.Agent) (script, error) {
+	ctx = store.WithWorkspace(ctx, row.WorkspaceID)
+	c := e.DB.Ent()
+	if a == nil && row.AgentID == nil {
+		return script{}, fault.Missing("agent")
+	}
+	if a == nil {
+		var err error
+		if a, err = agent.Get(ctx, c, *row.AgentID); err != nil {
+			return script{}, err
+		}
+	}
+	settings, err := agent.SettingsOf(a)
+	if err != nil {
+		return script{}, err
+	}
+	workspace, err := c.Workspace.Get(ctx, row.WorkspaceID)
+	if err != nil {
+		return script{}, fmt.Errorf("read the workspace: %w", err)
+	}
+	plan, err := identity.PlanOf(ctx, c, row.WorkspaceID)
+	if err != nil {
+		return script{}, fmt.Errorf("read the plan: %w", err)
+	}
+	s := scriptOf(settings, row.Variables)
+	s.CallID = row.ID.String()
+	s.PlanLimit = time.Duration(plan.MaxCallMinutes) * time.Minute
+	if workspace.Hipaa {
+		s.record, s.keepTurns = false, false // CONTRACT.md §2, HIPAA workspaces
+	}
+	return s, nil
+}
+
+// scriptOf is what the settings alone say, with the call's variables in all texts that are spoken or given to a model.
+func scriptOf(a agent.Settings, vars map[string]string) script {
+	text := func(p *string) string { return agent.Render(or(p, ""), vars, nil) }
+	texts := func(list []string) []string {
+		out := make([]string, len(list))
+		for i, t := range list {
+			out[i] = agent.Render(t, vars, nil)
+		}
+		return out
+	}
+	s := script{
+		Script: conversation.Script{
+			AgentName: or(a.Name, ""), Company: or(a.CompanyName, ""),
+			Prompt: agent.Render(agent.PromptOf(a), vars, nil), Objective: text(a.Objective), Goals: texts(a.Goals),
+			Language: or(a.Language, ""), VoiceID: or(a.VoiceID, ""), SpeakingRate: or(a.SpeakingRate, 1),
+			ResponseLength: or(a.LenResp, ""), Creativity: a.Creativity, ReasoningEffort: or(a.ReasoningEffort, ""),
+			Greeting: text(a.WelcomeMsg), GreetingFixed: !or(a.GreetingInterrupt, true),
+			Patience:       or(a.PatienceLevel, ""),
+			SilenceTimeout: seconds(a.SilenceTimeout),
+			Limit:          time.Duration(or(a.CallDuration, 0)) * time.Minute,
+			Voicemail:      or(a.VoicemailBehavior, ""), VoicemailMessage: text(a.VoicemailMessage),
+			ScreeningMessage: text(a.CallScreeningMessage),
+		},
+		ring: defaultRing, answerAfter: seconds(a.RingDuration),
+		record: or(a.EnableRecording, true), keepTurns: or(a.IsTranscriptEnabled, true),
+	}
+	if a.OutboundRingDuration != nil {
+		s.ring = seconds(a.OutboundRingDuration)
+	}
+	if or(a.IdleReminder, false) {
+		s.IdleReminder, s.IdleAfter = text(a.IdleReminderMessage), defaultIdleAfter
+		if s.IdleReminder == "" {
+			s.IdleReminder = defaultIdleReminder
+		}
+		if a.IdleReminderDuration != nil {
+			s.IdleAfter = seconds(a.IdleReminderDuration)
+		}
+	}
+	if or(a.IsHIPAACompliant, false) || or(a.RetentionPeriod, 1) == 0 {
+		s.record, s.keepTurns = false, false // CONTRACT.md §3: retention 0 keeps nothing
+	}
+	return s
+}
+
+func seconds(p *int) time.Duration { return time.Duration(or(p, 0)) * time.Second }
+
+func or[T any](p *T, absent T) T {
+	if p == nil {
+		return absent
+	}
+	return *p
+}
