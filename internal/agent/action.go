@@ -113,21 +113,15 @@ func (a Actions) Get(ctx context.Context, agentID, id uuid.UUID) (*ent.Action, e
 	return row, err
 }
 
-// List gives a page of an agent's actions, oldest first. Errors: agent_not_found.
-func (a Actions) List(ctx context.Context, agentID uuid.UUID, offset int, n *int) (rows []*ent.Action, applied, count int, err error) {
-	if applied, err = limit(offset, n); err != nil {
-		return nil, 0, 0, err
-	}
+// List gives a page of an agent's actions, oldest first. Errors: agent_not_found, validation_failed.
+func (a Actions) List(ctx context.Context, agentID uuid.UUID, offset int, limit *int) (store.Page[*ent.Action], error) {
 	if _, err := Get(ctx, a.DB.Ent(), agentID); err != nil {
-		return nil, 0, 0, err
+		return store.Page[*ent.Action]{}, err
 	}
 	all := a.DB.Ent().Action.Query().Where(action.AgentID(agentID))
-	rows, err = all.Clone().Order(action.ByCreatedAt(), action.ByID()).Offset(offset).Limit(applied).All(ctx)
-	if err != nil {
-		return nil, 0, 0, fmt.Errorf("list actions: %w", err)
-	}
-	count, err = total(ctx, offset, applied, len(rows), all.Count)
-	return rows, applied, count, err
+	return store.ReadPage(ctx, offset, limit, func(ctx context.Context, offset, limit int) ([]*ent.Action, error) {
+		return all.Clone().Order(action.ByCreatedAt(), action.ByID()).Offset(offset).Limit(limit).All(ctx)
+	}, all.Count)
 }
 
 // ActionsOf are all actions of an agent, oldest first, for those who carry them out.

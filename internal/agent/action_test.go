@@ -141,9 +141,9 @@ func TestActionsBelongToTheirAgent(t *testing.T) {
 		_, err = as.Create(ctx, uuid.New(), agent.Action{Type: agent.ActionSummary, Name: p("y")})
 		require.Equal(t, "agent_not_found", code(err))
 
-		rows, limit, total, err := as.List(ctx, a.ID, 0, nil)
+		page, err := as.List(ctx, a.ID, 0, nil)
 		require.NoError(t, err)
-		require.Equal(t, []int{1, 50, 1}, []int{len(rows), limit, total})
+		require.Equal(t, []int{1, 50, 1}, []int{len(page.Rows), page.Limit, page.Total})
 		require.NoError(t, as.Delete(ctx, a.ID, row.ID))
 		require.Equal(t, "action_not_found", code(as.Delete(ctx, a.ID, row.ID)))
 		require.NoError(t, agent.Delete(ctx, db, a.ID))

@@ -172,7 +172,7 @@ type Page struct {
 func List(ctx context.Context, c *ent.Client, q Query) (Page, error) {
 	p := Page{Offset: q.Offset}
 	var err error
-	if p.Limit, err = limit(q.Offset, q.Limit); err != nil {
+	if p.Limit, err = store.Limit(q.Offset, q.Limit); err != nil {
 		return p, err
 	}
 	order, ok := sorts[q.Sort]
@@ -201,7 +201,7 @@ func List(ctx context.Context, c *ent.Client, q Query) (Page, error) {
 	if err != nil {
 		return p, fmt.Errorf("list agents: %w", err)
 	}
-	p.Total, err = total(ctx, q.Offset, p.Limit, len(p.Agents), matching.Count)
+	p.Total, err = store.Total(ctx, q.Offset, p.Limit, len(p.Agents), matching.Count)
 	return p, err
 }
 
@@ -211,25 +211,4 @@ var sorts = map[string][]agent.OrderOption{
 	"created_at:asc":  {agent.ByCreatedAt(), agent.ByID()},
 	"name:asc":        {store.OrderText(agent.FieldName, false), agent.ByID()},
 	"name:desc":       {store.OrderText(agent.FieldName, true), agent.ByID(sql.OrderDesc())},
-}
-
-// limit applies the rules of pages that all lists of /v1/<plural> share.
-func limit(offset int, limit *int) (int, error) {
-	switch {
-	case offset < 0:
-		return 0, fault.Invalidf("offset must be 0 or more")
-	case limit == nil:
-		return 50, nil
-	case *limit < 1:
-		return 0, fault.Invalidf("limit must be 1 or more")
-	}
-	return min(*limit, 200), nil
-}
-
-// total counts only where the page itself does not prove the total.
-func total(ctx context.Context, offset, limit, rows int, count func(context.Context) (int, error)) (int, error) {
-	if rows < limit && (rows > 0 || offset == 0) {
-		return offset + rows, nil
-	}
-	return count(ctx)
 }

@@ -206,7 +206,7 @@ type NumberPage struct {
 func ListNumbers(ctx context.Context, c *ent.Client, q NumberQuery) (NumberPage, error) {
 	p := NumberPage{Offset: q.Offset}
 	var err error
-	if p.Limit, err = limit(q.Offset, q.Limit); err != nil {
+	if p.Limit, err = store.Limit(q.Offset, q.Limit); err != nil {
 		return p, err
 	}
 	matching := c.PhoneNumber.Query()
@@ -219,7 +219,7 @@ func ListNumbers(ctx context.Context, c *ent.Client, q NumberQuery) (NumberPage,
 	if err != nil {
 		return p, fmt.Errorf("list phone numbers: %w", err)
 	}
-	p.Total, err = total(ctx, q.Offset, p.Limit, len(p.Numbers), matching.Count)
+	p.Total, err = store.Total(ctx, q.Offset, p.Limit, len(p.Numbers), matching.Count)
 	return p, err
 }
 

@@ -36,8 +36,10 @@ const (
 // TagQuery is a page of tags.
 type TagQuery struct {
 	// Part of the name in any case, in any script; % and _ are literal.
-	Q             string
-	Offset, Limit int
+	Q      string
+	Offset int
+	// Defaults to 50; more than 200 count as 200.
+	Limit *int
 	// Defaults to TagNewest.
 	Sort TagSort
 }
@@ -88,24 +90,18 @@ func GetTag(ctx context.Context, c *ent.Client, id uuid.UUID) (*ent.CallTag, err
 	return tag, err
 }
 
-// ListTags gives a page of tags and how many match. spec: Call tags, GET.
-func ListTags(ctx context.Context, c *ent.Client, q TagQuery) ([]*ent.CallTag, int, error) {
+// ListTags gives a page of tags. Errors: validation_failed. spec: Call tags, GET.
+func ListTags(ctx context.Context, c *ent.Client, q TagQuery) (store.Page[*ent.CallTag], error) {
 	if utf8.RuneCountInString(q.Q) > maxTagQuery {
-		return nil, 0, fault.Invalidf("q must have at most %d characters", maxTagQuery)
+		return store.Page[*ent.CallTag]{}, fault.Invalidf("q must have at most %d characters", maxTagQuery)
 	}
 	match := c.CallTag.Query()
 	if q.Q != "" {
 		match.Where(calltag.NameFoldContains(store.Fold(q.Q)))
 	}
-	rows, err := match.Clone().Order(tagOrder(q.Sort)...).Offset(q.Offset).Limit(q.Limit).All(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	if n := len(rows); n > 0 && n < q.Limit || n == 0 && q.Offset == 0 {
-		return rows, q.Offset + n, nil // the page itself tells
-	}
-	total, err := match.Count(ctx)
-	return rows, total, err
+	return store.ReadPage(ctx, q.Offset, q.Limit, func(ctx context.Context, offset, limit int) ([]*ent.CallTag, error) {
+		return match.Clone().Order(tagOrder(q.Sort)...).Offset(offset).Limit(limit).All(ctx)
+	}, match.Count)
 }
 
 func tagOrder(s TagSort) []calltag.OrderOption {

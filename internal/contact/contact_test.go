@@ -204,9 +204,12 @@ func TestADefinitionWithValuesIsArchivedInsteadOfDeleted(t *testing.T) {
 		require.JSONEq(t, `{"used":"x"}`, string(row.CustomFields), "archived keys keep their values")
 		require.WithinDuration(t, made.UpdatedAt, row.UpdatedAt, time.Microsecond)
 
-		rows, total, err := contact.ListFields(ctx, db.Ent(), contact.FieldQuery{Limit: 10})
+		page, err := contact.ListFields(ctx, db.Ent(), nil, 0, nil)
 		require.NoError(t, err)
-		require.Equal(t, 1, total)
-		require.True(t, rows[0].Archived)
+		require.Equal(t, 1, page.Total)
+		require.True(t, page.Rows[0].Archived)
+		page, err = contact.ListFields(ctx, db.Ent(), new(bool), 0, nil)
+		require.NoError(t, err)
+		require.Empty(t, page.Rows)
 	})
 }

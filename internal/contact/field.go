@@ -29,12 +29,6 @@ type Field struct {
 	Clear []string
 }
 
-// FieldQuery is a page of definitions.
-type FieldQuery struct {
-	Offset, Limit int
-	Archived      *bool
-}
-
 // keyPattern is what a key looks like. CONTRACT.md §2, Contacts.
 var keyPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
@@ -90,19 +84,16 @@ func GetField(ctx context.Context, c *ent.Client, id uuid.UUID) (*ent.CustomFiel
 	return row, err
 }
 
-// ListFields gives a page of definitions, newest first, and how many there are.
-func ListFields(ctx context.Context, c *ent.Client, q FieldQuery) ([]*ent.CustomField, int, error) {
-	all := c.CustomField.Query()
-	if q.Archived != nil {
-		all.Where(customfield.Archived(*q.Archived))
+// ListFields gives a page of definitions, newest first; archived, unless nil, selects those that are or are not.
+func ListFields(ctx context.Context, c *ent.Client, archived *bool, offset int, limit *int) (store.Page[*ent.CustomField], error) {
+	match := c.CustomField.Query()
+	if archived != nil {
+		match.Where(customfield.Archived(*archived))
 	}
-	total, err := all.Clone().Count(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	rows, err := all.Order(customfield.ByCreatedAt(sql.OrderDesc()), customfield.ByID(sql.OrderDesc())).
-		Offset(q.Offset).Limit(q.Limit).All(ctx)
-	return rows, total, err
+	return store.ReadPage(ctx, offset, limit, func(ctx context.Context, offset, limit int) ([]*ent.CustomField, error) {
+		return match.Clone().Order(customfield.ByCreatedAt(sql.OrderDesc()), customfield.ByID(sql.OrderDesc())).
+			Offset(offset).Limit(limit).All(ctx)
+	}, match.Count)
 }
 
 // UpdateField changes the fields that the input has. A key or type other than the definition's is validation_failed: values

@@ -51,19 +51,16 @@ func Forbid(ctx context.Context, db *store.DB, number string, reason *string) (r
 	return row, row.ID == id, nil
 }
 
-// Forbidden gives a page of the list, newest first, and how many entries match. A number of "" matches all.
-func Forbidden(ctx context.Context, c *ent.Client, number string, offset, limit int) ([]*ent.DoNotCall, int, error) {
+// Forbidden gives a page of the list, newest first. A number of "" matches all.
+func Forbidden(ctx context.Context, c *ent.Client, number string, offset int, limit *int) (store.Page[*ent.DoNotCall], error) {
 	match := c.DoNotCall.Query()
 	if number != "" {
 		match.Where(donotcall.Phone(number))
 	}
-	total, err := match.Clone().Count(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	rows, err := match.Order(donotcall.ByCreatedAt(sql.OrderDesc()), donotcall.ByID(sql.OrderDesc())).
-		Offset(offset).Limit(limit).All(ctx)
-	return rows, total, err
+	return store.ReadPage(ctx, offset, limit, func(ctx context.Context, offset, limit int) ([]*ent.DoNotCall, error) {
+		return match.Clone().Order(donotcall.ByCreatedAt(sql.OrderDesc()), donotcall.ByID(sql.OrderDesc())).
+			Offset(offset).Limit(limit).All(ctx)
+	}, match.Count)
 }
 
 // Permit takes an entry off the list. Errors: do_not_call_not_found.

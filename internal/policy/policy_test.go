@@ -51,9 +51,9 @@ func TestAWishNotToBeCalledBindsAlways(t *testing.T) {
 		require.Nil(t, d.NextAllowed, "never")
 		require.True(t, decide(t, other, db, policy.Rules{}, policy.Request{To: number}).Allowed, "of another workspace")
 
-		rows, total, err := policy.Forbidden(ctx, db.Ent(), number, 0, 10)
+		page, err := policy.Forbidden(ctx, db.Ent(), number, 0, nil)
 		require.NoError(t, err)
-		require.Equal(t, []int{1, 1}, []int{len(rows), total})
+		require.Equal(t, []int{1, 1}, []int{len(page.Rows), page.Total})
 		require.Equal(t, "do_not_call_not_found", fault.From(policy.Permit(other, db, row.ID)).Code)
 		require.NoError(t, policy.Permit(ctx, db, row.ID))
 		require.True(t, decide(t, ctx, db, policy.Rules{}, policy.Request{To: number}).Allowed)
