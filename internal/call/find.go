@@ -1,0 +1,117 @@
+package call
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"entgo.io/ent/dialect/sql"
+	"github.com/google/uuid"
+
+	"github.com/callwright/callwright/ent"
+	"github.com/callwright/callwright/ent/call"
+	"github.com/callwright/callwright/internal/fault"
+)
+
+// Search selects calls as the tool server does (spec: MCP tools, list_calls). The zero value is the first page of all
+// calls but tests, newest first. Bounds are the caller's to check, except those that would be an error of the database.
+type Search struct {
+	AgentID, ContactID, CampaignID *uuid.UUID
+	// Status, Direction and AnsweredBy are texts of the specification; an unknown one is validation_failed.
+	Status, Direction, AnsweredBy string
+	// From and To are inclusive bounds of created_at as ISO 8601; a date alone as To is the end of that day, UTC.
+	From, To string
+	// ToNumber and FromNumber are exact.
+	ToNumber, FromNumber string
+	// MinDuration and MaxDuration are seconds, inclusive; calls without a duration match neither.
+	MinDuration, MaxDuration *int
+	// IncludeTest adds test conversations.
+	IncludeTest bool
+	// OldestFirst turns the order round.
+	OldestFirst bool
+	// Offset is how many rows to skip, Limit how many to return.
+	Offset, Limit int
+}
+
+// Find returns a page of what a Search selects, and how many calls match.
+func Find(ctx context.Context, c *ent.Client, q Search) ([]*ent.Call, int64, error) {
+	matching, err := q.query(c)
+	if err != nil {
+		return nil, 0, err
+	}
+	order := newest
+	if q.OldestFirst {
+		order = []call.OrderOption{call.ByCreatedAt(), call.ByID()}
+	}
+	rows, err := page(ctx, c, matching, order, q.Offset, q.Limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	if n := len(rows); n < q.Limit && (n > 0 || q.Offset == 0) {
+		return rows, int64(q.Offset + n), nil
+	}
+	n, err := counted(ctx, matching)
+	return rows, n, err
+}
+
+func (q Search) query(c *ent.Client) (*ent.CallQuery, error) {
+	m := c.Call.Query()
+	if !q.IncludeTest {
+		m.Where(call.Test(false))
+	}
+	if q.AgentID != nil {
+		m.Where(call.AgentID(*q.AgentID))
+	}
+	if q.ContactID != nil {
+		m.Where(call.ContactID(*q.ContactID))
+	}
+	if q.CampaignID != nil {
+		m.Where(call.CampaignID(*q.CampaignID))
+	}
+	for _, f := range []struct{ name, column, text string }{
+		{"status", call.FieldStatus, q.Status}, {"direction", call.FieldDirection, q.Direction},
+		{"answered_by", call.FieldAnsweredBy, q.AnsweredBy},
+		{"to_number", call.FieldToNumber, q.ToNumber}, {"from_number", call.FieldFromNumber, q.FromNumber},
+	} {
+		texts, fixed := enumTexts[f.name]
+		switch {
+		case f.text == "":
+			continue
+		case fixed && !slices.Contains(texts, f.text):
+			return nil, fault.Invalidf("%s must be one of %s", f.name, strings.Join(texts, ", "))
+		case !utf8.ValidString(f.text) || strings.IndexByte(f.text, 0) >= 0:
+			return nil, fault.Invalidf("%s must be text without NUL characters", f.name)
+		}
+		m.Where(sql.FieldEQ(f.column, f.text))
+	}
+	if q.MinDuration != nil {
+		m.Where(call.DurationGTE(*q.MinDuration))
+	}
+	if q.MaxDuration != nil {
+		m.Where(call.DurationLTE(*q.MaxDuration))
+	}
+	return m, q.dates(m)
+}
+
+func (q Search) dates(m *ent.CallQuery) error {
+	if q.From != "" {
+		from, _, err := ParseTime(q.From)
+		if err != nil {
+			return fault.Invalidf("from_date must be an ISO 8601 time")
+		}
+		m.Where(call.CreatedAtGTE(from))
+	}
+	if q.To != "" {
+		to, whole, err := ParseTime(q.To)
+		if err != nil {
+			return fault.Invalidf("to_date must be an ISO 8601 time")
+		}
+		if whole {
+			to = to.AddDate(0, 0, 1).Add(-time.Microsecond)
+		}
+		m.Where(call.CreatedAtLTE(to))
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package call
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"entgo.io/ent/dialect/sql"
+
+	"github.com/callwright/callwright/internal/fault"
+)
+
+// Bounds of a filter (CONTRACT.md §2, where). Depth counts how AND, OR and NOT are nested; a leaf is one comparison.
+const (
+	maxWhere   = 4096
+	maxDepth   = 3
+	maxLeaves  = 20
+	maxMembers = 100
+)
+
+// A predicate writes one condition that is true or false for every row, never NULL: so NOT is the exact opposite on
+// both databases. A comparison with a field that has no value is false, except that not and notIn are true: what has no
+// value is not that value.
+type predicate func(s *sql.Selector) *sql.Predicate
+
+// filter compiles a where parameter.
+type filter struct{ leaves int }
+
+// compileWhere reads a where parameter. Empty is no filter: the predicate is nil. What it refuses is validation_failed
+// with the place in details.path.
+func compileWhere(text string) (predicate, error) {
+	v, err := decodeParameter("where", text)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return new(filter).object("where", v, 0)
+}
+
+// decodeParameter reads the JSON of where or orderBy; nil when there is none.
+func decodeParameter(name, text string) (any, error) {
+	switch {
+	case len(text) > maxWhere:
+		return nil, refuse(name, "must be at most %d bytes", maxWhere)
+	case text == "":
+		return nil, nil
+	case !utf8.ValidString(text):
+		return nil, refuse(name, "must be valid UTF-8")
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, refuse(name, "must be JSON")
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, refuse(name, "must be one JSON value")
+	}
+	return v, nil
+}
+
+func refuse(path, format string, args ...any) error {
+	return fault.Invalidf("%s %s", path, fmt.Sprintf(format, args...)).With("path", path)
+}
+
+// object compiles {field: …, AND: […], OR: […], NOT: {…}}: all members must hold.
+func (f *filter) object(path string, v any, depth int) (predicate, error) {
+	members, ok := v.(map[string]any)
+	if !ok {
+		return nil, refuse(path, "must be an object")
+	}
+	var all []predicate
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		at := path + "." + shown(name)
+		p, err := f.member(at, name, members[name], depth)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return allOf(all), nil
+}
+
+func (f *filter) member(path, name string, v any, depth int) (predicate, error) {
+	switch name {
+	case "AND", "OR", "NOT":
+		if depth == maxDepth {
+			return nil, refuse(path, "is nested too deeply: at most %d levels of AND, OR and NOT", maxDepth)
+		}
+		parts, err := f.list(path, v, depth+1)
+		switch {
+		case err != nil:
+			return nil, err
+		case name == "AND":
+			return allOf(parts), nil
+		case name == "OR":
+			return anyOf(parts), nil
+		}
+		return noneOf(parts), nil
+	case "metadata":
+		return f.metadata(path, v)
+	}
+	field, known := fields[name]
+	if !known {
+		return nil, refuse(path, "is not a field to filter by")
+	}
+	return f.field(path, field, v)
+}
+
+// list compiles the filters of AND, OR and NOT; one object stands for a list of one.
+func (f *filter) list(path string, v any, depth int) ([]predicate, error) {
+	items, ok := v.([]any)
+	if !ok {
+		p, err := f.object(path, v, depth)
+		return []predicate{p}, err
+	}
+	parts := make([]predicate, len(items))
+	for i, item := range items {
+		var err error
+		if parts[i], err = f.object(fmt.Sprintf("%s[%d]", path, i), item, depth); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+// field compiles value or {op: value, …}: all must hold.
+func (f *filter) field(path string, fd field, v any) (predicate, error) {
+	ops, ok := v.(map[string]any)
+	if !ok {
+		return f.leaf(path, fd, "equals", v, false)
+	}
+	fold := false
+	if mode, given := ops["mode"]; given {
+		if !fd.kind.hasMode() {
+			return nil, refuse(path+".mode", "is for text only")
+		}
+		if mode != "insensitive" {
+			return nil, refuse(path+".mode", `must be "insensitive"`)
+		}
+		fold = true
+	}
+	var all []predicate
+	for _, op := range slices.Sorted(maps.Keys(ops)) {
+		if op == "mode" {
+			continue
+		}
+		p, err := f.leaf(path+"."+shown(op), fd, op, ops[op], fold)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	if len(all) == 0 {
+		return nil, refuse(path, "needs an operator")
+	}
+	return allOf(all), nil
+}
+
+// leaf compiles one comparison.
+func (f *filter) leaf(path string, fd field, op string, v any, fold bool) (predicate, error) {
+	if f.leaves++; f.leaves > maxLeaves {
+		return nil, refuse(path, "is one comparison too many: at most %d", maxLeaves)
+	}
+	switch {
+	case !slices.Contains(fd.kind.ops(), op):
+		return nil, refuse(path, "is not an operator of this field, which has %s", strings.Join(fd.kind.ops(), ", "))
+	case v == nil && (op == "equals" || op == "not"):
+		if !fd.nullable {
+			return nil, refuse(path, "must not be null: the field always has a value")
+		}
+		return fd.isNull(op == "equals"), nil
+	case op != "in" && op != "notIn":
+		return fd.compare(path, op, v, fold)
+	}
+	members, ok := v.([]any)
+	if !ok {
+		members = []any{v} // where[status][in]=busy can not say that it is a list
+	}
+	if len(members) > maxMembers {
+		return nil, refuse(path, "must have at most %d members", maxMembers)
+	}
+	parts := make([]predicate, len(members))
+	for i, m := range members {
+		var err error
+		if parts[i], err = fd.compare(fmt.Sprintf("%s[%d]", path, i), "equals", m, fold); err != nil {
+			return nil, err
+		}
+	}
+	if op == "notIn" {
+		return noneOf(parts), nil
+	}
+	return anyOf(parts), nil
+}
+
+// shown makes a name of the request fit for a message.
+func shown(name string) string {
+	if r := []rune(name); len(r) > 64 {
+		name = string(r[:64]) + "…"
+	}
+	return strings.ReplaceAll(name, "\x00", "\uFFFD")
+}
+
+func allOf(ps []predicate) predicate { return joined(ps, " AND ", "1 = 1") }
+
+func anyOf(ps []predicate) predicate { return joined(ps, " OR ", "1 = 0") }
+
+func noneOf(ps []predicate) predicate {
+	inner := anyOf(ps)
+	return func(s *sql.Selector) *sql.Predicate {
+		p := inner(s)
+		return sql.P(func(b *sql.Builder) { b.WriteString("NOT ").Join(p) })
+	}
+}
+
+func joined(ps []predicate, with, empty string) predicate {
+	return func(s *sql.Selector) *sql.Predicate {
+		return sql.P(func(b *sql.Builder) {
+			b.WriteByte('(')
+			for i, p := range ps {
+				if i > 0 {
+					b.WriteString(with)
+				}
+				b.Join(p(s))
+			}
+			if len(ps) == 0 {
+				b.WriteString(empty)
+			}
+			b.WriteByte(')')
+		})
+	}
+}
