@@ -62,7 +62,7 @@ var layers = map[string][]string{
 	"internal/engine": {"ent", "internal/store", "internal/fault", "internal/audio", "internal/carrier", "internal/call",
 		"internal/agent", "internal/identity", "internal/conversation", "internal/conversation/scripted"},
 	"internal/api": {"gen", "ent", "internal/store", "internal/fault", "internal/identity", "internal/agent",
-		"internal/call"},
+		"internal/call", "internal/contact", "internal/policy", "internal/analysis"},
 	// 5: clients of the gRPC services, and the listeners
 	"internal/mcp":    {"gen", "internal/fault"},
 	"internal/rest":   {"gen", "internal/fault"},

@@ -207,6 +207,38 @@ func DeleteTag(ctx context.Context, db *store.DB, id uuid.UUID, force bool) (cas
 	return cascaded, err
 }
 
+// SetTag makes a tag the one of a call's analysis, or takes it away when tag is nil. A call that has not been analysed gets
+// a row that only carries the tag. Errors: tag_not_found, call_not_found. CONTRACT.md §3, /v1/calls/{id}/tag.
+func SetTag(ctx context.Context, db *store.DB, callID uuid.UUID, tag *uuid.UUID) error {
+	workspace, _ := store.Workspace(ctx)
+	err := db.InTx(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if tag != nil {
+			// The lock makes a delete of the tag wait, and then see this reference.
+			n, err := tx.CallTag.Query().Where(calltag.ID(*tag), store.ForUpdate).All(ctx)
+			if err != nil {
+				return err
+			}
+			if len(n) == 0 {
+				return fault.Missing("tag")
+			}
+		}
+		return tx.CallAnalysis.Create().SetWorkspaceID(workspace).SetCallID(callID).SetNillableCallTagID(tag).
+			OnConflictColumns(callanalysis.FieldWorkspaceID, callanalysis.FieldCallID).
+			Update(func(u *ent.CallAnalysisUpsert) {
+				u.SetUpdatedAt(store.Now())
+				if tag == nil {
+					u.ClearCallTagID()
+				} else {
+					u.SetCallTagID(*tag)
+				}
+			}).Exec(ctx)
+	})
+	if store.IsForeignKey(err) { // the tag is there and locked: it is the call that is not
+		return fault.Missing("call")
+	}
+	return err
+}
+
 func tagName(name string) (string, error) {
 	name = strings.TrimSpace(name)
 	if n := utf8.RuneCountInString(name); n < 1 || n > maxTagName {

@@ -10,16 +10,24 @@ import (
 	"google.golang.org/grpc"
 
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
+	"github.com/callwright/callwright/internal/agent"
 	"github.com/callwright/callwright/internal/store"
 )
 
 // Config is what the services stand on.
 type Config struct {
 	DB *store.DB
+	// Actions keeps what agents' calls set off.
+	Actions agent.Actions
 }
 
 // Register adds all services of callwright.v1.
 func Register(r grpc.ServiceRegistrar, c Config) {
 	callwrightv1.RegisterAgentServiceServer(r, &agents{db: c.DB})
 	callwrightv1.RegisterPhoneNumberServiceServer(r, &phoneNumbers{db: c.DB})
+	callwrightv1.RegisterActionServiceServer(r, &actions{rules: c.Actions})
+	callwrightv1.RegisterCallTagServiceServer(r, &callTags{db: c.DB})
+	callwrightv1.RegisterContactServiceServer(r, &contacts{db: c.DB})
+	callwrightv1.RegisterCustomFieldServiceServer(r, &customFields{db: c.DB})
+	callwrightv1.RegisterDoNotCallServiceServer(r, &doNotCall{db: c.DB})
 }

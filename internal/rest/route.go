@@ -27,6 +27,21 @@ var services = []struct {
 	{[]string{"phone-numbers"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
 		return v1.RegisterPhoneNumberServiceHandlerClient(ctx, m, v1.NewPhoneNumberServiceClient(c))
 	}},
+	{[]string{"agents"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterActionServiceHandlerClient(ctx, m, v1.NewActionServiceClient(c))
+	}},
+	{[]string{"call-tags", "calls"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterCallTagServiceHandlerClient(ctx, m, v1.NewCallTagServiceClient(c))
+	}},
+	{[]string{"contact"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterContactServiceHandlerClient(ctx, m, v1.NewContactServiceClient(c))
+	}},
+	{[]string{"custom-fields"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterCustomFieldServiceHandlerClient(ctx, m, v1.NewCustomFieldServiceClient(c))
+	}},
+	{[]string{"do-not-call"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterDoNotCallServiceHandlerClient(ctx, m, v1.NewDoNotCallServiceClient(c))
+	}},
 }
 
 // aliases are the paths that the specification writes without /v1; they and everything below them answer as with it.
