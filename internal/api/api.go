@@ -11,18 +11,22 @@ import (
 
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
 	"github.com/callwright/callwright/internal/agent"
+	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/store"
 )
 
 // Config is what the services stand on.
 type Config struct {
 	DB *store.DB
+	// Recordings is where the sound of calls is kept.
+	Recordings *call.Recordings
 	// Actions keeps what agents' calls set off.
 	Actions agent.Actions
 }
 
 // Register adds all services of callwright.v1.
 func Register(r grpc.ServiceRegistrar, c Config) {
+	callwrightv1.RegisterCallServiceServer(r, &calls{db: c.DB, recordings: c.Recordings})
 	callwrightv1.RegisterAgentServiceServer(r, &agents{db: c.DB})
 	callwrightv1.RegisterPhoneNumberServiceServer(r, &phoneNumbers{db: c.DB})
 	callwrightv1.RegisterActionServiceServer(r, &actions{rules: c.Actions})

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/callwright/callwright/ent"
+	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
+	"github.com/callwright/callwright/internal/call"
+)
+
+var (
+	callStatuses = textsOf[callwrightv1.CallStatus]()
+	directions   = textsOf[callwrightv1.Direction]()
+	answerers    = textsOf[callwrightv1.AnsweredBy]()
+	latencies    = twinsOf[callwrightv1.CallLatency, call.Latency]()
+)
+
+func encodeCall(c *ent.Call) *callwrightv1.Call {
+	out := &callwrightv1.Call{
+		Id:           c.ID.String(),
+		CreatedAt:    timestamppb.New(c.CreatedAt),
+		To:           c.ToNumber,
+		From:         c.FromNumber,
+		Status:       callStatuses.number(c.Status),
+		Duration:     optionalInt32(c.Duration),
+		Direction:    directions.number(c.Direction),
+		Metadata:     c.Metadata,
+		WorkspaceId:  c.WorkspaceID.String(),
+		AgentId:      optionalID(c.AgentID),
+		ContactId:    optionalID(c.ContactID),
+		CampaignId:   optionalID(c.CampaignID),
+		Test:         c.Test,
+		AnsweredBy:   answerers.optional(c.AnsweredBy),
+		EndedReason:  c.EndedReason,
+		EndedMessage: c.EndedMessage,
+		RetryAfter:   optionalTime(c.RetryAfter),
+		ScheduleTime: optionalTime(c.ScheduleTime),
+	}
+	if call.Fetchable(c) {
+		path := "/v1/call/" + out.Id + "/recording"
+		out.RecordingUrl = &path
+	}
+	return out
+}
+
+func encodeCallDetail(c *ent.Call, turns []*ent.Turn) (*callwrightv1.CallDetail, error) {
+	out := &callwrightv1.CallDetail{
+		Call:       encodeCall(c),
+		Transcript: call.Transcript(turns),
+		Variables:  c.Variables,
+		DialedAt:   optionalTime(c.DialedAt),
+		AnsweredAt: optionalTime(c.AnsweredAt),
+		EndedAt:    optionalTime(c.EndedAt),
+	}
+	for _, t := range turns {
+		out.TranscriptObject = append(out.TranscriptObject, &callwrightv1.Turn{
+			Role: t.Role, Content: t.Content, StartMs: int32(t.StartMs), EndMs: int32(t.EndMs), Interrupted: t.Interrupted,
+		})
+	}
+	if len(c.Latency) == 0 {
+		return out, nil
+	}
+	var l call.Latency
+	if err := json.Unmarshal(c.Latency, &l); err != nil {
+		return nil, fmt.Errorf("read the latency of call %s: %w", c.ID, err)
+	}
+	out.Latency = &callwrightv1.CallLatency{}
+	latencies.fill(out.Latency, &l)
+	return out, nil
+}
