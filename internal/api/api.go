@@ -34,4 +34,5 @@ func Register(r grpc.ServiceRegistrar, c Config) {
 	callwrightv1.RegisterContactServiceServer(r, &contacts{db: c.DB})
 	callwrightv1.RegisterCustomFieldServiceServer(r, &customFields{db: c.DB})
 	callwrightv1.RegisterDoNotCallServiceServer(r, &doNotCall{db: c.DB})
+	callwrightv1.RegisterUsageServiceServer(r, &usage{db: c.DB})
 }

@@ -42,6 +42,9 @@ var services = []struct {
 	{[]string{"do-not-call"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
 		return v1.RegisterDoNotCallServiceHandlerClient(ctx, m, v1.NewDoNotCallServiceClient(c))
 	}},
+	{[]string{"usage"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterUsageServiceHandlerClient(ctx, m, v1.NewUsageServiceClient(c))
+	}},
 }
 
 // aliases are the paths that the specification writes without /v1; they and everything below them answer as with it.
