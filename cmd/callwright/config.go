@@ -38,15 +38,16 @@ type storage struct {
 
 // serving is how the server meets the world.
 type serving struct {
-	HTTPAddr       string        `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST is served; port 0 takes a free one. Default: ${default}."`
-	GRPCAddr       string        `group:"Addresses" default:"127.0.0.1:9090" placeholder:"HOST:PORT" help:"Where gRPC is served. Default: ${default}."`
-	GRPCReflection bool          `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
-	MetricsAddr    string        `group:"Addresses" placeholder:"HOST:PORT" help:"Loopback address where Prometheus may fetch /metrics. Default: nowhere."`
-	PublicURL      string        `group:"Addresses" placeholder:"URL" help:"Address that clients reach REST by, shown in recording_url. Default: the address of the request."`
-	RateLimit      int           `group:"Limits" default:"100" placeholder:"N" help:"Requests that a caller may make in any 60 seconds over REST; 0: no limit. Default: ${default}."`
-	DrainTimeout   time.Duration `group:"Limits" placeholder:"TIME" help:"How long calls in progress may go on after a stop signal; a second signal ends them at once. Default: 30m, with dev 10s."`
-	Carrier        string        `group:"Telephony" default:"sandbox" enum:"sandbox" placeholder:"NAME" help:"Telephone line. sandbox: scripted people answer, no real phone is called. Default: ${default}."`
-	SandboxSpeed   float64       `group:"Telephony" default:"1" placeholder:"FACTOR" help:"How many times faster than real time sandbox calls run; for tests. Default: ${default}."`
+	HTTPAddr             string        `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST is served; port 0 takes a free one. Default: ${default}."`
+	GRPCAddr             string        `group:"Addresses" default:"127.0.0.1:9090" placeholder:"HOST:PORT" help:"Where gRPC is served. Default: ${default}."`
+	GRPCReflection       bool          `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
+	MetricsAddr          string        `group:"Addresses" placeholder:"HOST:PORT" help:"Loopback address where Prometheus may fetch /metrics. Default: nowhere."`
+	PublicURL            string        `group:"Addresses" placeholder:"URL" help:"Address that clients reach REST by, shown in recording_url. Default: the address of the request."`
+	RateLimit            int           `group:"Limits" default:"100" placeholder:"N" help:"Requests that a caller may make in any 60 seconds over REST; 0: no limit. Default: ${default}."`
+	DrainTimeout         time.Duration `group:"Limits" placeholder:"TIME" help:"How long calls in progress may go on after a stop signal; a second signal ends them at once. Default: 30m, with dev 10s."`
+	AllowPrivateNetworks bool          `group:"Limits" help:"Accept http addresses and private networks for webhooks; for development on one machine."`
+	Carrier              string        `group:"Telephony" default:"sandbox" enum:"sandbox" placeholder:"NAME" help:"Telephone line. sandbox: scripted people answer, no real phone is called. Default: ${default}."`
+	SandboxSpeed         float64       `group:"Telephony" default:"1" placeholder:"FACTOR" help:"How many times faster than real time sandbox calls run; for tests. Default: ${default}."`
 }
 
 // options tell kong how the program explains itself.

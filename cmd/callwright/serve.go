@@ -1,11 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"path/filepath"
+	"time"
 
+	"github.com/riverqueue/river"
 	"google.golang.org/grpc"
 
-	"github.com/callwright/callwright/internal/identity"
+	"github.com/callwright/callwright/internal/agent"
+	"github.com/callwright/callwright/internal/api"
+	"github.com/callwright/callwright/internal/audio/voice"
+	"github.com/callwright/callwright/internal/call"
+	"github.com/callwright/callwright/internal/carrier/sandbox"
+	"github.com/callwright/callwright/internal/conversation/scripted"
+	"github.com/callwright/callwright/internal/egress"
+	"github.com/callwright/callwright/internal/engine"
 	"github.com/callwright/callwright/internal/rest"
 	"github.com/callwright/callwright/internal/server"
 	"github.com/callwright/callwright/internal/store"
@@ -20,19 +31,23 @@ func (serveCommand) Help() string {
 	return "Migrates the database when needed, seeds nothing, and runs until SIGINT or SIGTERM. Then it takes no new calls " +
 		"and ends when those in progress have ended. Make the first key with callwright workspace create.\n\n" +
 		"Example:\n" +
-		"  CALLWRIGHT_DATABASE_URL=postgres://callwright@db/callwright callwright serve --http-addr 0.0.0.0:8080 --public-url https://calls.example.com"
+		"  callwright serve --http-addr 0.0.0.0:8080 --public-url https://calls.example.com --database-url postgres://callwright@db/callwright"
 }
 
 func (c *serveCommand) Run(ctx context.Context, t *terminal) error {
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 30*time.Minute)
 	return serve(ctx, t, c.serving, c.storage, func(_ context.Context, h *house) error { return h.announce(t) })
 }
 
 // house is the program put together.
 type house struct {
 	*ground
-	serving serving
-	storage storage
-	server  *server.Server
+	serving    serving
+	storage    storage
+	recordings *call.Recordings
+	egress     *egress.Client
+	engine     *engine.Engine
+	server     *server.Server
 }
 
 // serve is the composition root: it builds each part from those before it, tells ready, runs all of them until a signal,
@@ -50,45 +65,84 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 	defer release()
 
 	h := &house{ground: g, serving: to, storage: at}
-	h.server = server.New(server.Config{
-		Register:     func(r grpc.ServiceRegistrar) {},
-		Authenticate: h.authenticate,
-		Ready:        g.db.Ping,
-		HTTPAddr:     to.HTTPAddr,
-		GRPCAddr:     to.GRPCAddr,
-		MetricsAddr:  to.MetricsAddr,
-		Reflection:   to.GRPCReflection,
-		Log:          g.log,
-	})
-	h.server.Mount("/", rest.New(rest.Config{
-		Conn: h.server.Conn(), PublicURL: to.publicURL(), RateLimit: to.RateLimit, Caller: h.server.Caller, Log: g.log,
-	}))
-
+	if h.recordings, err = call.OpenRecordings(ctx, filepath.Join(at.DataDir, "recordings")); err != nil {
+		return err
+	}
+	defer h.recordings.Close()
+	h.egress = egress.New(egress.Config{AllowPrivate: to.AllowPrivateNetworks, UserAgent: "Callwright/" + programVersion()})
+	defer h.egress.Close()
+	if h.engine, err = h.newEngine(); err != nil {
+		return err
+	}
+	h.server = h.newServer()
 	if err := h.server.Listen(); err != nil { // before anything is written for a program that can not start
 		return err
 	}
 	if err := ready(ctx, h); err != nil {
 		return err
 	}
-	context.AfterFunc(now, h.server.Close)
+
+	context.AfterFunc(now, func() { h.server.Close(); h.engine.HangUp() })
 	return runStages(drain,
-		[]part{{"server", h.server.Run}},
+		// Requests end and calls end at the same time: the engine takes no new calls while the listeners finish.
+		[]part{{"server", h.server.Run}, {"engine", h.engine.Run}},
+		// The end of a call enqueues jobs; those that can not be done in time are durable.
+		[]part{{"jobs", h.runJobs}},
 		[]part{{"identity", g.identity.Run}},
 	)
 }
 
-// authenticate joins identity and server: what a token resolves to goes into the context of the request.
-func (h *house) authenticate(ctx context.Context, token string) (context.Context, server.Caller, error) {
-	p, err := h.identity.Authenticate(ctx, token)
-	if err != nil {
-		return nil, server.Caller{}, err
-	}
-	caller := server.Caller{WorkspaceID: p.WorkspaceID.String(), IsUser: p.UserID != nil, Allows: p.Allows}
-	if p.KeyID != nil {
-		caller.KeyID = p.KeyID.String()
-	}
-	if p.UserID != nil {
-		caller.UserID = p.UserID.String()
-	}
-	return store.WithWorkspace(identity.WithPrincipal(ctx, p), p.WorkspaceID), caller, nil
+// newEngine joins the telephone line and the speech that the settings ask for.
+func (h *house) newEngine() (*engine.Engine, error) {
+	voices := voice.New(voice.Config{Log: h.log})
+	line := sandbox.New(sandbox.Config{
+		Speed:   h.serving.SandboxSpeed,
+		DialLog: filepath.Join(h.storage.DataDir, "sandbox-dials.log"),
+		Voices:  voices,
+		Log:     h.log,
+	})
+	return engine.New(engine.Config{
+		DB:           h.db,
+		Carrier:      line,
+		Speech:       scripted.New(voices),
+		Recordings:   h.recordings,
+		SpoolDir:     filepath.Join(h.storage.DataDir, "spool"),
+		DrainTimeout: h.serving.DrainTimeout,
+		Log:          h.log,
+	})
+}
+
+// newServer registers the services and mounts what is served over HTTP.
+func (h *house) newServer() *server.Server {
+	s := server.New(server.Config{
+		Register: func(r grpc.ServiceRegistrar) {
+			api.Register(r, api.Config{
+				DB:         h.db,
+				Recordings: h.recordings,
+				Actions:    agent.Actions{DB: h.db, Key: h.key, Egress: h.egress},
+			})
+		},
+		Authenticate: h.authenticate,
+		Ready:        h.db.Ping,
+		HTTPAddr:     h.serving.HTTPAddr,
+		GRPCAddr:     h.serving.GRPCAddr,
+		MetricsAddr:  h.serving.MetricsAddr,
+		Reflection:   h.serving.GRPCReflection,
+		Log:          h.log,
+	})
+	s.Mount("/", rest.New(rest.Config{
+		Conn:      s.Conn(),
+		PublicURL: h.serving.publicURL(),
+		RateLimit: h.serving.RateLimit,
+		Caller:    s.Caller,
+		Log:       h.log,
+	}))
+	return s
+}
+
+// runJobs works all queues: every worker is registered in every process.
+func (h *house) runJobs(ctx context.Context) error {
+	workers := river.NewWorkers()
+	h.engine.Workers(workers)
+	return h.db.RunJobs(ctx, store.JobsConfig{Workers: workers, Queues: map[string]int{"voice": 8}, Log: h.log})
 }
