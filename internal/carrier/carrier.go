@@ -141,7 +141,7 @@ type Media interface {
 	// ErrCleared as above.
 	Mark(turn uint64, id string) error
 	// Clear drops all queued sound and marks of turns up to and including upTo, and refuses more of them: barge-in.
-	// It returns how much of turn upTo was played.
+	// It returns how much of turn upTo was played. It works after the leg's end too.
 	Clear(upTo uint64) (heard time.Duration)
 	// Tap has f called for every 20 ms with both directions as they were on the line, until the leg's end; nil stops it.
 	// f runs on the pacer: it must copy what it keeps and, unless the line is elastic, not block. Frames before the tap

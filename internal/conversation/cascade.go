@@ -3,6 +3,8 @@ package conversation
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"sync"
 )
 
 // Cascade is Speech of three parts: ears turn sound into text, a brain text into text, a voice text into sound.
@@ -28,20 +30,22 @@ type Listening interface {
 // Brain makes turns. It serves many calls at once and keeps nothing of them: everything is in the Thought.
 type Brain interface {
 	// Think streams a turn's sentences and tool calls to emit, which fails when the turn was interrupted; return that
-	// error then. ctx ends with the turn. An error before the first emit is retried with t.Fresh set.
+	// error then. ctx ends with the turn. After tool calls Think is called again with their results in the history. A
+	// turn without any sentence or tool call counts as a failure.
 	Think(ctx context.Context, t Thought, emit func(Part) error) error
 }
 
 // Thought is what a brain thinks about.
 type Thought struct {
-	Script     Script
+	Script Script
+	// History ends with what is to be answered. Without an entry of the other side an opening is asked for.
 	History    []Message
 	AnsweredBy string
 	Greeted    bool
 	Fresh      bool
 }
 
-// Message is one entry of the history. The last one is what is to be answered; an empty history asks for an opening.
+// Message is one entry of the history.
 type Message struct {
 	Role Role
 	// Text said, or a function_result.
@@ -73,4 +77,243 @@ type Line struct {
 	Rate     float64
 }
 
-var _ = json.RawMessage(nil)
+func (s Script) line(text string) Line {
+	return Line{Text: text, Language: s.Language, VoiceID: s.VoiceID, Rate: s.SpeakingRate}
+}
+
+// Warm is that of Speech.
+func (c Cascade) Warm(ctx context.Context, s Script) {
+	s = s.withDefaults()
+	for _, text := range []string{s.Greeting, s.IdleReminder} {
+		for _, sentence := range sentences(text) {
+			c.Voice.Warm(ctx, s.line(sentence))
+		}
+	}
+}
+
+// Open is that of Speech.
+func (c Cascade) Open(ctx context.Context, s Script) (Dialogue, error) {
+	ears, err := c.Ears.Listen(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("open the ears: %w", err)
+	}
+	d := &cascade{Cascade: c, Listening: ears, script: s, spoken: make(chan Spoken, 16)}
+	d.ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return d, nil
+}
+
+// cascade is the Dialogue: the ears as they are, and a goroutine for the turn that is being made.
+type cascade struct {
+	Cascade
+	Listening
+	script Script
+	spoken chan Spoken
+	ctx    context.Context
+	cancel context.CancelFunc
+	turns  sync.WaitGroup
+
+	mu      sync.Mutex
+	history []entry
+	turn    *making
+}
+
+// entry is a message of a turn; 0 for the other side's.
+type entry struct {
+	Message
+	turn uint64
+}
+
+// making is a turn that is being made.
+type making struct {
+	reply   Reply
+	cancel  context.CancelFunc
+	ctx     context.Context
+	results chan Message
+	items   int
+	said    string
+}
+
+// maxThoughts bounds how often a brain may go on with another tool call in one turn.
+const maxThoughts = 8
+
+func (d *cascade) Spoken() <-chan Spoken { return d.spoken }
+
+func (d *cascade) Reply(r Reply) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.turn != nil {
+		d.turn.cancel()
+	}
+	if r.Heard != "" && !r.Fresh {
+		d.history = append(d.history, entry{Message: Message{Role: RoleUser, Text: r.Heard}})
+	}
+	m := &making{reply: r, results: make(chan Message, maxThoughts)}
+	m.ctx, m.cancel = context.WithCancel(d.ctx)
+	d.turn = m
+	d.turns.Go(func() {
+		defer m.cancel()
+		if err := d.make(m); err != nil {
+			d.send(m, Spoken{Err: err})
+			return
+		}
+		d.send(m, Spoken{Done: true})
+	})
+}
+
+func (d *cascade) Interrupt(c Cut) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.turn != nil && d.turn.reply.Turn == c.Turn {
+		d.turn.cancel()
+	}
+	// What was heard replaces what was said.
+	kept := d.history[:0]
+	said := false
+	for _, e := range d.history {
+		if e.turn != c.Turn || e.Role != RoleAgent {
+			kept = append(kept, e)
+		} else if said = true; c.Text != "" {
+			e.Text = c.Text
+			kept = append(kept, e)
+		}
+	}
+	d.history = kept
+	if !said && c.Text != "" {
+		d.history = append(d.history, entry{Message{Role: RoleAgent, Text: c.Text}, c.Turn})
+	}
+}
+
+func (d *cascade) ToolResult(turn uint64, id string, result json.RawMessage) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.turn == nil || d.turn.reply.Turn != turn {
+		return
+	}
+	select {
+	case d.turn.results <- Message{Role: RoleFunctionResult, Text: string(result), Tool: &ToolCall{ID: id}}:
+	default:
+	}
+}
+
+// Close is that of Dialogue.
+func (d *cascade) Close() error {
+	d.cancel()
+	err := d.Listening.Close()
+	d.turns.Wait()
+	return err
+}
+
+// send delivers a piece of the turn unless it was interrupted.
+func (d *cascade) send(m *making, s Spoken) error {
+	s.Turn = m.reply.Turn
+	select {
+	case <-m.ctx.Done():
+		return context.Cause(m.ctx)
+	default:
+	}
+	select {
+	case d.spoken <- s:
+		return nil
+	case <-m.ctx.Done():
+		return context.Cause(m.ctx)
+	}
+}
+
+// make carries a turn out.
+func (d *cascade) make(m *making) error {
+	if m.reply.Say != "" {
+		for _, sentence := range sentences(m.reply.Say) {
+			if err := d.speak(m, sentence); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for range maxThoughts {
+		called, err := d.think(m)
+		if err != nil || called == 0 {
+			return err
+		}
+		for range called {
+			select {
+			case result := <-m.results:
+				d.remember(m, result)
+			case <-m.ctx.Done():
+				return context.Cause(m.ctx)
+			}
+		}
+	}
+	return fmt.Errorf("the brain called tools %d times in one turn", maxThoughts)
+}
+
+// think has the brain think once and speaks while it does; it returns the number of tool calls that have a result.
+func (d *cascade) think(m *making) (called int, err error) {
+	parts, failed := make(chan Part, 4), make(chan error, 1)
+	d.turns.Go(func() {
+		defer close(parts)
+		failed <- d.Brain.Think(m.ctx, d.thought(m), func(p Part) error {
+			select {
+			case parts <- p:
+				return nil
+			case <-m.ctx.Done():
+				return context.Cause(m.ctx)
+			}
+		})
+	})
+	for p := range parts {
+		if err != nil {
+			continue
+		}
+		if p.Tool == nil {
+			err = d.speak(m, p.Sentence)
+			continue
+		}
+		if err = d.send(m, Spoken{Tool: p.Tool}); err == nil && p.Tool.Name != ToolEndCall {
+			d.remember(m, Message{Role: RoleFunctionCall, Text: string(p.Tool.Arguments), Tool: p.Tool})
+			called++
+		}
+	}
+	if thought := <-failed; err == nil {
+		err = thought
+	}
+	return called, err
+}
+
+func (d *cascade) thought(m *making) Thought {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := Thought{Script: d.script, AnsweredBy: m.reply.AnsweredBy, Greeted: m.reply.Greeted, Fresh: m.reply.Fresh}
+	for _, e := range d.history {
+		t.History = append(t.History, e.Message)
+	}
+	return t
+}
+
+func (d *cascade) speak(m *making, sentence string) error {
+	if sentence == "" {
+		return nil
+	}
+	m.items++
+	item := fmt.Sprintf("%d.%d", m.reply.Turn, m.items)
+	if err := d.send(m, Spoken{Item: item, Text: sentence}); err != nil {
+		return err
+	}
+	d.remember(m, Message{Role: RoleAgent, Text: sentence})
+	return d.Voice.Speak(m.ctx, d.script.line(sentence), func(pcm []int16) error {
+		return d.send(m, Spoken{Item: item, PCM: pcm})
+	})
+}
+
+// remember adds to the history; sentences of a turn become one message.
+func (d *cascade) remember(m *making, msg Message) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if m.ctx.Err() != nil {
+		return
+	}
+	if n := len(d.history) - 1; n >= 0 && msg.Role == RoleAgent && d.history[n].Role == RoleAgent && d.history[n].turn == m.reply.Turn {
+		d.history[n].Text += " " + msg.Text
+		return
+	}
+	d.history = append(d.history, entry{msg, m.reply.Turn})
+}

@@ -19,7 +19,7 @@ const (
 
 // Turn is something said or done. Times count from the answer.
 type Turn struct {
-	// Seq counts from 0 without gaps, in the order of Start.
+	// Seq counts from 0 without gaps, in the order of Start as far as talk did not overlap.
 	Seq        int
 	Role       Role
 	Content    string
@@ -44,11 +44,14 @@ const (
 	ReasonProvider    = "provider_error"
 )
 
-// Hooks tell of the conversation while it runs. They are called one at a time, in order, by a goroutine of their own:
-// they may take their time (write to a database) without touching the sound. Run returns after the last one.
+// Hooks are what a conversation needs from whoever runs it. The zero value is fine.
 type Hooks struct {
-	// Turn is called for each finished turn; may be nil.
+	// Turn is called for each finished turn, one at a time and in order, by a goroutine of its own: it may take its time
+	// (write to a database) without touching the sound. Run returns after the last one.
 	Turn func(Turn)
+	// Fallback speaks the apology when the speech provider can not even do that. Defaults to the placeholder of
+	// audio/voice.
+	Fallback Voice
 }
 
 // Result is what became of a conversation.

@@ -1,12 +1,18 @@
 package conversation
 
-import "time"
+import (
+	"time"
+
+	"github.com/callwright/callwright/internal/carrier"
+)
 
 // Script is what the agent is to do in one call: plain values of the agent's settings, all variables already rendered.
 // The zero value is a conversation with every default.
 type Script struct {
 	// CallID goes to speech providers as a trace id.
 	CallID string
+	// Direction is set by Run.
+	Direction carrier.Direction
 
 	// AgentName and Company are used in lines that nobody wrote.
 	AgentName, Company string
