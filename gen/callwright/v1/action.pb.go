@@ -84,41 +84,36 @@ func (ActionType) EnumDescriptor() ([]byte, []int) {
 
 // What is done after a call of the agent. Which fields count depends on the type.
 type Action struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Given by the service; ignored in requests.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Given by the service; ignored in requests.
-	WorkspaceId string `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	WorkspaceId string                 `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
 	// From the path; ignored in the body.
-	AgentId string `protobuf:"bytes,3,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
-	// Given by the service; ignored in requests.
+	AgentId   string                 `protobuf:"bytes,3,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Given by the service; ignored in requests.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Update only: names of fields whose value is taken away.
 	Clear []string `protobuf:"bytes,6,rep,name=clear,proto3" json:"clear,omitempty"`
-	// Required on create; does not change.
+	// Does not change after the create.
 	Type ActionType `protobuf:"varint,7,opt,name=type,proto3,enum=callwright.v1.ActionType" json:"type,omitempty"`
-	// 1 to 128 characters. Required on create.
-	Name *string `protobuf:"bytes,8,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// Slug of the first name, stable over renames: what webhooks call the outcome. Given by the service.
+	Name *string    `protobuf:"bytes,8,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// Slug of the first name, stable over renames: what webhooks call the outcome.
 	Key string `protobuf:"bytes,9,opt,name=key,proto3" json:"key,omitempty"`
-	// webhook: https address of the receiver, up to 2,048 characters.
+	// webhook: https address of the receiver.
 	Url *string `protobuf:"bytes,10,opt,name=url,proto3,oneof" json:"url,omitempty"`
 	// webhook: request headers. Values are write-only: they are sealed at rest and shown as "•••". An update replaces all of
 	// them; a value of "•••" keeps the stored one.
 	Headers map[string]string `protobuf:"bytes,11,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// webhook: send what was said although the workspace or agent is marked HIPAA.
 	IncludePhi *bool `protobuf:"varint,12,opt,name=include_phi,json=includePhi,proto3,oneof" json:"include_phi,omitempty"`
-	// summary: what the summary should be about, up to 20,000 characters.
+	// summary: what the summary should be about.
 	Prompt *string `protobuf:"bytes,13,opt,name=prompt,proto3,oneof" json:"prompt,omitempty"`
-	// success_check: an icon, up to 8 characters.
+	// success_check: an icon.
 	Icon *string `protobuf:"bytes,14,opt,name=icon,proto3,oneof" json:"icon,omitempty"`
-	// success_check: what counts as success, up to 20,000 characters.
+	// success_check: what counts as success.
 	Criteria *string `protobuf:"bytes,15,opt,name=criteria,proto3,oneof" json:"criteria,omitempty"`
-	// extract_data: text, boolean, number or date. Absent: text.
+	// extract_data: what kind of value it is.
 	Format *string `protobuf:"bytes,16,opt,name=format,proto3,oneof" json:"format,omitempty"`
-	// extract_data: what to find, up to 20,000 characters.
+	// extract_data: what to find.
 	Description   *string `protobuf:"bytes,17,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -371,9 +366,9 @@ func (x *CreateActionResponse) GetData() *Action {
 
 type ListActionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return: 50 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	AgentId       string `protobuf:"bytes,3,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -783,30 +778,32 @@ var File_callwright_v1_action_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_action_proto_rawDesc = "" +
 	"\n" +
-	"\x1acallwright/v1/action.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x85\x06\n" +
-	"\x06Action\x12\x14\n" +
-	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\n" +
-	"R\x02id\x12'\n" +
-	"\fworkspace_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x01R\vworkspaceId\x12\x1f\n" +
-	"\bagent_id\x18\x03 \x01(\tB\x04\x90\xb5\x18\x04R\aagentId\x129\n" +
+	"\x1acallwright/v1/action.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd9\a\n" +
+	"\x06Action\x12\x1a\n" +
+	"\x02id\x18\x01 \x01(\tB\n" +
+	"\x90\xb5\x18\n" +
+	"\x9a\xb5\x18\x02\x10\x01R\x02id\x12-\n" +
+	"\fworkspace_id\x18\x02 \x01(\tB\n" +
+	"\x90\xb5\x18\x01\x9a\xb5\x18\x02\x10\x01R\vworkspaceId\x12\x1f\n" +
+	"\bagent_id\x18\x03 \x01(\tB\x04\x90\xb5\x18\x04R\aagentId\x12A\n" +
 	"\n" +
-	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x06\x9a\xb5\x18\x02\x10\x01R\tcreatedAt\x12A\n" +
 	"\n" +
-	"updated_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x1c\n" +
-	"\x05clear\x18\x06 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12-\n" +
-	"\x04type\x18\a \x01(\x0e2\x19.callwright.v1.ActionTypeR\x04type\x12\x17\n" +
-	"\x04name\x18\b \x01(\tH\x00R\x04name\x88\x01\x01\x12\x10\n" +
-	"\x03key\x18\t \x01(\tR\x03key\x12\x15\n" +
+	"updated_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x06\x9a\xb5\x18\x02\x10\x01R\tupdatedAt\x12\x1c\n" +
+	"\x05clear\x18\x06 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12@\n" +
+	"\x04type\x18\a \x01(\x0e2\x19.callwright.v1.ActionTypeB\x11\x9a\xb5\x18\r\b\x01j\t\"webhook\"R\x04type\x124\n" +
+	"\x04name\x18\b \x01(\tB\x1b\x9a\xb5\x18\x17\b\x01(\x010\x80\x01j\x0e\"Tell the CRM\"H\x00R\x04name\x88\x01\x01\x12\x18\n" +
+	"\x03key\x18\t \x01(\tB\x06\x9a\xb5\x18\x02\x10\x01R\x03key\x12D\n" +
 	"\x03url\x18\n" +
-	" \x01(\tH\x01R\x03url\x88\x01\x01\x12<\n" +
+	" \x01(\tB-\x9a\xb5\x18)0\x80\x10Z\x03urij\x1f\"https://crm.example.com/calls\"H\x01R\x03url\x88\x01\x01\x12<\n" +
 	"\aheaders\x18\v \x03(\v2\".callwright.v1.Action.HeadersEntryR\aheaders\x12$\n" +
 	"\vinclude_phi\x18\f \x01(\bH\x02R\n" +
-	"includePhi\x88\x01\x01\x12\x1b\n" +
-	"\x06prompt\x18\r \x01(\tH\x03R\x06prompt\x88\x01\x01\x12\x17\n" +
-	"\x04icon\x18\x0e \x01(\tH\x04R\x04icon\x88\x01\x01\x12\x1f\n" +
-	"\bcriteria\x18\x0f \x01(\tH\x05R\bcriteria\x88\x01\x01\x12\x1b\n" +
-	"\x06format\x18\x10 \x01(\tH\x06R\x06format\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x11 \x01(\tH\aR\vdescription\x88\x01\x01\x1a:\n" +
+	"includePhi\x88\x01\x01\x12%\n" +
+	"\x06prompt\x18\r \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H\x03R\x06prompt\x88\x01\x01\x12\x1f\n" +
+	"\x04icon\x18\x0e \x01(\tB\x06\x9a\xb5\x18\x020\bH\x04R\x04icon\x88\x01\x01\x12)\n" +
+	"\bcriteria\x18\x0f \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H\x05R\bcriteria\x88\x01\x01\x12F\n" +
+	"\x06format\x18\x10 \x01(\tB)\x9a\xb5\x18%R\x04textR\abooleanR\x06numberR\x04dateb\x06\"text\"H\x06R\x06format\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x11 \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H\aR\vdescription\x88\x01\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
@@ -822,10 +819,10 @@ const file_callwright_v1_action_proto_rawDesc = "" +
 	"\bagent_id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x04R\aagentId\x12-\n" +
 	"\x06action\x18\x02 \x01(\v2\x15.callwright.v1.ActionR\x06action\"A\n" +
 	"\x14CreateActionResponse\x12)\n" +
-	"\x04data\x18\x01 \x01(\v2\x15.callwright.v1.ActionR\x04data\"r\n" +
-	"\x12ListActionsRequest\x12\x16\n" +
-	"\x06offset\x18\x01 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x1f\n" +
+	"\x04data\x18\x01 \x01(\v2\x15.callwright.v1.ActionR\x04data\"\x97\x01\n" +
+	"\x12ListActionsRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01\x12\x1f\n" +
 	"\bagent_id\x18\x03 \x01(\tB\x04\x90\xb5\x18\x04R\aagentIdB\b\n" +
 	"\x06_limit\"{\n" +
 	"\x13ListActionsResponse\x12)\n" +

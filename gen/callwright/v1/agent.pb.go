@@ -80,129 +80,107 @@ func (AgentSort) EnumDescriptor() ([]byte, []int) {
 
 // A voice agent: who it is, what it says and how it behaves on the telephone.
 type Agent struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Given by the service; ignored in requests.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Given by the service; ignored in requests.
-	WorkspaceId string `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
-	// Given by the service; ignored in requests.
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Given by the service; ignored in requests.
-	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	WorkspaceId string                 `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
+	CreatedAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt   *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Update only: names of fields whose value is taken away.
 	Clear []string `protobuf:"bytes,5,rep,name=clear,proto3" json:"clear,omitempty"`
-	// Name of the agent, 1 to 128 characters. Required on create.
+	// Name of the agent.
 	Name *string `protobuf:"bytes,10,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What it is for, up to 20,000 characters.
+	// What it is for.
 	Description *string `protobuf:"bytes,11,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// active, inactive or draft. Absent: active.
-	Status *string `protobuf:"bytes,12,opt,name=status,proto3,oneof" json:"status,omitempty"`
-	// Its role, up to 128 characters.
-	Role *string `protobuf:"bytes,13,opt,name=role,proto3,oneof" json:"role,omitempty"`
-	// voice, chat or email. Absent: voice.
+	Status      *string `protobuf:"bytes,12,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	// Its role.
+	Role     *string `protobuf:"bytes,13,opt,name=role,proto3,oneof" json:"role,omitempty"`
 	Modality *string `protobuf:"bytes,14,opt,name=modality,proto3,oneof" json:"modality,omitempty"`
-	// Language model to use, up to 128 characters. Absent: the server's.
+	// Language model to use. Absent: the server's.
 	Model *string `protobuf:"bytes,15,opt,name=model,proto3,oneof" json:"model,omitempty"`
-	// BCP 47 tag of its first language. Absent: en.
+	// BCP 47 tag of its first language.
 	Language *string `protobuf:"bytes,16,opt,name=language,proto3,oneof" json:"language,omitempty"`
-	// BCP 47 tags of all languages it may speak, at most 20.
+	// BCP 47 tags of all languages it may speak.
 	Languages []string `protobuf:"bytes,17,rep,name=languages,proto3" json:"languages,omitempty"`
 	// IANA time zone.
 	Timezone *string `protobuf:"bytes,18,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
-	// Voice it speaks with, up to 128 characters. Absent: the server's.
-	VoiceId *string `protobuf:"bytes,19,opt,name=voice_id,json=voiceId,proto3,oneof" json:"voice_id,omitempty"`
-	// Up to 128 characters.
+	// Voice it speaks with. Absent: the server's.
+	VoiceId     *string `protobuf:"bytes,19,opt,name=voice_id,json=voiceId,proto3,oneof" json:"voice_id,omitempty"`
 	CompanyName *string `protobuf:"bytes,20,opt,name=company_name,json=companyName,proto3,oneof" json:"company_name,omitempty"`
-	// Calls are recorded. Absent: true.
+	// Calls are recorded.
 	EnableRecording *bool `protobuf:"varint,21,opt,name=enable_recording,json=enableRecording,proto3,oneof" json:"enable_recording,omitempty"`
-	// http or https address, up to 2,048 characters.
+	// http or https address.
 	CompanyWebsite *string `protobuf:"bytes,22,opt,name=company_website,json=companyWebsite,proto3,oneof" json:"company_website,omitempty"`
-	// What the model is given, up to 20,000 characters. Absent: composed from the other fields.
+	// What the model is given. Absent: composed from the other fields.
 	Prompt *string `protobuf:"bytes,23,opt,name=prompt,proto3,oneof" json:"prompt,omitempty"`
-	// The owner's own text, up to 20,000 characters.
+	// The owner's own text.
 	CustomPrompt *string `protobuf:"bytes,24,opt,name=custom_prompt,json=customPrompt,proto3,oneof" json:"custom_prompt,omitempty"`
-	// Up to 20,000 characters.
-	Instruction *string `protobuf:"bytes,25,opt,name=instruction,proto3,oneof" json:"instruction,omitempty"`
-	// Up to 20,000 characters.
-	Objective *string `protobuf:"bytes,26,opt,name=objective,proto3,oneof" json:"objective,omitempty"`
-	// The greeting, up to 20,000 characters; {{var.KEY}} and {{custom.key}} are filled in.
-	WelcomeMsg *string `protobuf:"bytes,27,opt,name=welcome_msg,json=welcomeMsg,proto3,oneof" json:"welcome_msg,omitempty"`
-	// Up to 20,000 characters.
-	SeedPhrase *string `protobuf:"bytes,28,opt,name=seed_phrase,json=seedPhrase,proto3,oneof" json:"seed_phrase,omitempty"`
-	// Up to 20,000 characters.
+	Instruction  *string `protobuf:"bytes,25,opt,name=instruction,proto3,oneof" json:"instruction,omitempty"`
+	Objective    *string `protobuf:"bytes,26,opt,name=objective,proto3,oneof" json:"objective,omitempty"`
+	// The greeting; {{var.KEY}} and {{custom.key}} are filled in.
+	WelcomeMsg    *string `protobuf:"bytes,27,opt,name=welcome_msg,json=welcomeMsg,proto3,oneof" json:"welcome_msg,omitempty"`
+	SeedPhrase    *string `protobuf:"bytes,28,opt,name=seed_phrase,json=seedPhrase,proto3,oneof" json:"seed_phrase,omitempty"`
 	PostCallNotes *string `protobuf:"bytes,29,opt,name=post_call_notes,json=postCallNotes,proto3,oneof" json:"post_call_notes,omitempty"`
-	// Professional, Friendly, Casual or Formal.
-	ToneOfVoice *string `protobuf:"bytes,30,opt,name=tone_of_voice,json=toneOfVoice,proto3,oneof" json:"tone_of_voice,omitempty"`
-	// Length of replies: short, medium or long.
-	LenResp *string `protobuf:"bytes,31,opt,name=len_resp,json=lenResp,proto3,oneof" json:"len_resp,omitempty"`
-	// 0 to 1.
-	Creativity *float64 `protobuf:"fixed64,32,opt,name=creativity,proto3,oneof" json:"creativity,omitempty"`
-	// 0.5 to 2.
+	ToneOfVoice   *string `protobuf:"bytes,30,opt,name=tone_of_voice,json=toneOfVoice,proto3,oneof" json:"tone_of_voice,omitempty"`
+	// Length of replies.
+	LenResp      *string  `protobuf:"bytes,31,opt,name=len_resp,json=lenResp,proto3,oneof" json:"len_resp,omitempty"`
+	Creativity   *float64 `protobuf:"fixed64,32,opt,name=creativity,proto3,oneof" json:"creativity,omitempty"`
 	SpeakingRate *float64 `protobuf:"fixed64,33,opt,name=speaking_rate,json=speakingRate,proto3,oneof" json:"speaking_rate,omitempty"`
-	// How long a pause ends the caller's turn: low, medium or high.
-	PatienceLevel *string `protobuf:"bytes,34,opt,name=patience_level,json=patienceLevel,proto3,oneof" json:"patience_level,omitempty"`
-	// none, low, medium or high.
+	// How long a pause ends the caller's turn.
+	PatienceLevel   *string `protobuf:"bytes,34,opt,name=patience_level,json=patienceLevel,proto3,oneof" json:"patience_level,omitempty"`
 	ReasoningEffort *string `protobuf:"bytes,35,opt,name=reasoning_effort,json=reasoningEffort,proto3,oneof" json:"reasoning_effort,omitempty"`
-	// Seconds that an inbound call rings before the answer, 0 to 120.
+	// Seconds that an inbound call rings before the answer.
 	RingDuration *int32 `protobuf:"varint,36,opt,name=ring_duration,json=ringDuration,proto3,oneof" json:"ring_duration,omitempty"`
-	// Seconds that an outbound call may ring, 5 to 180. Absent: 30.
+	// Seconds that an outbound call may ring.
 	OutboundRingDuration *int32 `protobuf:"varint,37,opt,name=outbound_ring_duration,json=outboundRingDuration,proto3,oneof" json:"outbound_ring_duration,omitempty"`
-	// Seconds of silence from both sides after which the call ends, 5 to 600. Absent: 30.
+	// Seconds of silence from both sides after which the call ends.
 	SilenceTimeout *int32 `protobuf:"varint,38,opt,name=silence_timeout,json=silenceTimeout,proto3,oneof" json:"silence_timeout,omitempty"`
 	// Speak when the caller is silent.
 	IdleReminder *bool `protobuf:"varint,39,opt,name=idle_reminder,json=idleReminder,proto3,oneof" json:"idle_reminder,omitempty"`
-	// Seconds of the caller's silence before the reminder, 3 to 300. Absent: 10.
+	// Seconds of the caller's silence before the reminder.
 	IdleReminderDuration *int32 `protobuf:"varint,40,opt,name=idle_reminder_duration,json=idleReminderDuration,proto3,oneof" json:"idle_reminder_duration,omitempty"`
-	// What the reminder says, up to 20,000 characters.
+	// What the reminder says.
 	IdleReminderMessage *string `protobuf:"bytes,41,opt,name=idle_reminder_message,json=idleReminderMessage,proto3,oneof" json:"idle_reminder_message,omitempty"`
-	// Longest call in minutes, 1 to 240. Absent: the plan's.
+	// Longest call in minutes. Absent: the plan's.
 	CallDuration *int32 `protobuf:"varint,42,opt,name=call_duration,json=callDuration,proto3,oneof" json:"call_duration,omitempty"`
-	// Calls per day, 0 to 1,000,000. 0 or absent: no limit of its own.
+	// Calls per day. 0 or absent: no limit of its own.
 	CallLimit *int32 `protobuf:"varint,43,opt,name=call_limit,json=callLimit,proto3,oneof" json:"call_limit,omitempty"`
 	// Call back when a call was missed.
 	CallBack *bool `protobuf:"varint,44,opt,name=call_back,json=callBack,proto3,oneof" json:"call_back,omitempty"`
 	// Tag calls automatically with the workspace's call tags.
 	CallTag *bool `protobuf:"varint,45,opt,name=call_tag,json=callTag,proto3,oneof" json:"call_tag,omitempty"`
-	// The caller may interrupt the greeting. Absent: true.
+	// The caller may interrupt the greeting.
 	GreetingInterrupt *bool `protobuf:"varint,46,opt,name=greeting_interrupt,json=greetingInterrupt,proto3,oneof" json:"greeting_interrupt,omitempty"`
-	// What is said to a call-screening service, up to 20,000 characters.
+	// What is said to a call-screening service.
 	CallScreeningMessage *string `protobuf:"bytes,47,opt,name=call_screening_message,json=callScreeningMessage,proto3,oneof" json:"call_screening_message,omitempty"`
-	// hang_up, leave_message or continue. Absent: hang_up.
-	VoicemailBehavior *string `protobuf:"bytes,48,opt,name=voicemail_behavior,json=voicemailBehavior,proto3,oneof" json:"voicemail_behavior,omitempty"`
-	// Left after the beep, up to 20,000 characters.
+	VoicemailBehavior    *string `protobuf:"bytes,48,opt,name=voicemail_behavior,json=voicemailBehavior,proto3,oneof" json:"voicemail_behavior,omitempty"`
+	// Left after the beep.
 	VoicemailMessage *string `protobuf:"bytes,49,opt,name=voicemail_message,json=voicemailMessage,proto3,oneof" json:"voicemail_message,omitempty"`
 	// Mix a quiet background into the agent's voice.
-	AddBackgroundNoise *bool `protobuf:"varint,50,opt,name=add_background_noise,json=addBackgroundNoise,proto3,oneof" json:"add_background_noise,omitempty"`
-	// 0 to 1.
+	AddBackgroundNoise   *bool    `protobuf:"varint,50,opt,name=add_background_noise,json=addBackgroundNoise,proto3,oneof" json:"add_background_noise,omitempty"`
 	BackgroundNoiseLevel *float64 `protobuf:"fixed64,51,opt,name=background_noise_level,json=backgroundNoiseLevel,proto3,oneof" json:"background_noise_level,omitempty"`
-	// Up to 128 characters.
-	BackgroundNoiseType *string `protobuf:"bytes,52,opt,name=background_noise_type,json=backgroundNoiseType,proto3,oneof" json:"background_noise_type,omitempty"`
+	BackgroundNoiseType  *string  `protobuf:"bytes,52,opt,name=background_noise_type,json=backgroundNoiseType,proto3,oneof" json:"background_noise_type,omitempty"`
 	// Clean the caller's sound before it is transcribed.
 	NoiseCancellation *bool `protobuf:"varint,53,opt,name=noise_cancellation,json=noiseCancellation,proto3,oneof" json:"noise_cancellation,omitempty"`
-	// Keep a transcript. Absent: true.
+	// Keep a transcript.
 	IsTranscriptEnabled *bool `protobuf:"varint,54,opt,name=is_transcript_enabled,json=isTranscriptEnabled,proto3,oneof" json:"is_transcript_enabled,omitempty"`
 	// Speak expressively where the voice can.
 	ExpressiveMode *bool `protobuf:"varint,55,opt,name=expressive_mode,json=expressiveMode,proto3,oneof" json:"expressive_mode,omitempty"`
 	// Nothing said is stored or shown.
 	IsHipaaCompliant *bool `protobuf:"varint,56,opt,name=is_hipaa_compliant,json=isHipaaCompliant,proto3,oneof" json:"is_hipaa_compliant,omitempty"`
-	// Days that transcripts and recordings are kept, 0 to 3,650; 0 keeps nothing. Absent: forever.
+	// Days that transcripts and recordings are kept; 0 keeps nothing. Absent: forever.
 	RetentionPeriod *int32 `protobuf:"varint,57,opt,name=retention_period,json=retentionPeriod,proto3,oneof" json:"retention_period,omitempty"`
 	// The contact's fields are given to the model.
 	ContactAccess *bool `protobuf:"varint,58,opt,name=contact_access,json=contactAccess,proto3,oneof" json:"contact_access,omitempty"`
 	// Up to the operator.
 	SelfLearning *bool `protobuf:"varint,59,opt,name=self_learning,json=selfLearning,proto3,oneof" json:"self_learning,omitempty"`
 	// Ask for consent before recording.
-	RecordingConsent *bool `protobuf:"varint,60,opt,name=recording_consent,json=recordingConsent,proto3,oneof" json:"recording_consent,omitempty"`
-	// stay_on_line or verbal.
-	ConsentType *string `protobuf:"bytes,61,opt,name=consent_type,json=consentType,proto3,oneof" json:"consent_type,omitempty"`
-	// What asks for consent, up to 20,000 characters.
-	ConsentPrompt *string `protobuf:"bytes,62,opt,name=consent_prompt,json=consentPrompt,proto3,oneof" json:"consent_prompt,omitempty"`
-	// Up to 128 characters.
-	WidgetTheme *string `protobuf:"bytes,63,opt,name=widget_theme,json=widgetTheme,proto3,oneof" json:"widget_theme,omitempty"`
-	// Up to 128 characters.
+	RecordingConsent *bool   `protobuf:"varint,60,opt,name=recording_consent,json=recordingConsent,proto3,oneof" json:"recording_consent,omitempty"`
+	ConsentType      *string `protobuf:"bytes,61,opt,name=consent_type,json=consentType,proto3,oneof" json:"consent_type,omitempty"`
+	// What asks for consent.
+	ConsentPrompt  *string `protobuf:"bytes,62,opt,name=consent_prompt,json=consentPrompt,proto3,oneof" json:"consent_prompt,omitempty"`
+	WidgetTheme    *string `protobuf:"bytes,63,opt,name=widget_theme,json=widgetTheme,proto3,oneof" json:"widget_theme,omitempty"`
 	WidgetPosition *string `protobuf:"bytes,64,opt,name=widget_position,json=widgetPosition,proto3,oneof" json:"widget_position,omitempty"`
-	// Up to 128 characters.
-	WidgetMode *string `protobuf:"bytes,65,opt,name=widget_mode,json=widgetMode,proto3,oneof" json:"widget_mode,omitempty"`
+	WidgetMode     *string `protobuf:"bytes,65,opt,name=widget_mode,json=widgetMode,proto3,oneof" json:"widget_mode,omitempty"`
 	// #rrggbb.
 	WidgetPrimaryColor *string `protobuf:"bytes,66,opt,name=widget_primary_color,json=widgetPrimaryColor,proto3,oneof" json:"widget_primary_color,omitempty"`
 	// #rrggbb.
@@ -210,38 +188,27 @@ type Agent struct {
 	// #rrggbb.
 	WidgetTextColor *string `protobuf:"bytes,68,opt,name=widget_text_color,json=widgetTextColor,proto3,oneof" json:"widget_text_color,omitempty"`
 	// #rrggbb.
-	WidgetHoverTextColor *string `protobuf:"bytes,69,opt,name=widget_hover_text_color,json=widgetHoverTextColor,proto3,oneof" json:"widget_hover_text_color,omitempty"`
-	// Up to 128 characters.
-	WidgetCtaText *string `protobuf:"bytes,70,opt,name=widget_cta_text,json=widgetCtaText,proto3,oneof" json:"widget_cta_text,omitempty"`
-	// Up to 128 characters.
-	WidgetTriggerHeading *string `protobuf:"bytes,71,opt,name=widget_trigger_heading,json=widgetTriggerHeading,proto3,oneof" json:"widget_trigger_heading,omitempty"`
-	// Up to 128 characters.
+	WidgetHoverTextColor    *string `protobuf:"bytes,69,opt,name=widget_hover_text_color,json=widgetHoverTextColor,proto3,oneof" json:"widget_hover_text_color,omitempty"`
+	WidgetCtaText           *string `protobuf:"bytes,70,opt,name=widget_cta_text,json=widgetCtaText,proto3,oneof" json:"widget_cta_text,omitempty"`
+	WidgetTriggerHeading    *string `protobuf:"bytes,71,opt,name=widget_trigger_heading,json=widgetTriggerHeading,proto3,oneof" json:"widget_trigger_heading,omitempty"`
 	WidgetTriggerButtonText *string `protobuf:"bytes,72,opt,name=widget_trigger_button_text,json=widgetTriggerButtonText,proto3,oneof" json:"widget_trigger_button_text,omitempty"`
-	// Up to 20,000 characters.
-	WidgetWelcomeMessage *string `protobuf:"bytes,73,opt,name=widget_welcome_message,json=widgetWelcomeMessage,proto3,oneof" json:"widget_welcome_message,omitempty"`
-	// Up to 128 characters.
-	WidgetStartCallText *string `protobuf:"bytes,74,opt,name=widget_start_call_text,json=widgetStartCallText,proto3,oneof" json:"widget_start_call_text,omitempty"`
-	// Up to 128 characters.
-	WidgetEndCallText *string `protobuf:"bytes,75,opt,name=widget_end_call_text,json=widgetEndCallText,proto3,oneof" json:"widget_end_call_text,omitempty"`
-	// Up to 128 characters.
-	WidgetHoverText *string `protobuf:"bytes,76,opt,name=widget_hover_text,json=widgetHoverText,proto3,oneof" json:"widget_hover_text,omitempty"`
-	// Up to 128 characters.
-	WidgetConnectingText *string `protobuf:"bytes,77,opt,name=widget_connecting_text,json=widgetConnectingText,proto3,oneof" json:"widget_connecting_text,omitempty"`
-	// Up to 128 characters.
-	WidgetActiveText *string `protobuf:"bytes,78,opt,name=widget_active_text,json=widgetActiveText,proto3,oneof" json:"widget_active_text,omitempty"`
-	// Up to 128 characters.
-	WidgetStopText *string `protobuf:"bytes,79,opt,name=widget_stop_text,json=widgetStopText,proto3,oneof" json:"widget_stop_text,omitempty"`
+	WidgetWelcomeMessage    *string `protobuf:"bytes,73,opt,name=widget_welcome_message,json=widgetWelcomeMessage,proto3,oneof" json:"widget_welcome_message,omitempty"`
+	WidgetStartCallText     *string `protobuf:"bytes,74,opt,name=widget_start_call_text,json=widgetStartCallText,proto3,oneof" json:"widget_start_call_text,omitempty"`
+	WidgetEndCallText       *string `protobuf:"bytes,75,opt,name=widget_end_call_text,json=widgetEndCallText,proto3,oneof" json:"widget_end_call_text,omitempty"`
+	WidgetHoverText         *string `protobuf:"bytes,76,opt,name=widget_hover_text,json=widgetHoverText,proto3,oneof" json:"widget_hover_text,omitempty"`
+	WidgetConnectingText    *string `protobuf:"bytes,77,opt,name=widget_connecting_text,json=widgetConnectingText,proto3,oneof" json:"widget_connecting_text,omitempty"`
+	WidgetActiveText        *string `protobuf:"bytes,78,opt,name=widget_active_text,json=widgetActiveText,proto3,oneof" json:"widget_active_text,omitempty"`
+	WidgetStopText          *string `protobuf:"bytes,79,opt,name=widget_stop_text,json=widgetStopText,proto3,oneof" json:"widget_stop_text,omitempty"`
 	// Terms must be accepted before a widget call.
-	WidgetTcEnabled *bool `protobuf:"varint,80,opt,name=widget_tc_enabled,json=widgetTcEnabled,proto3,oneof" json:"widget_tc_enabled,omitempty"`
-	// Up to 20,000 characters.
-	WidgetTcText *string `protobuf:"bytes,81,opt,name=widget_tc_text,json=widgetTcText,proto3,oneof" json:"widget_tc_text,omitempty"`
-	// http or https address, up to 2,048 characters.
+	WidgetTcEnabled *bool   `protobuf:"varint,80,opt,name=widget_tc_enabled,json=widgetTcEnabled,proto3,oneof" json:"widget_tc_enabled,omitempty"`
+	WidgetTcText    *string `protobuf:"bytes,81,opt,name=widget_tc_text,json=widgetTcText,proto3,oneof" json:"widget_tc_text,omitempty"`
+	// http or https address.
 	WidgetTcPrivacyUrl *string `protobuf:"bytes,82,opt,name=widget_tc_privacy_url,json=widgetTcPrivacyUrl,proto3,oneof" json:"widget_tc_privacy_url,omitempty"`
-	// Who the agent is, up to 20,000 characters.
+	// Who the agent is.
 	Personality *string `protobuf:"bytes,83,opt,name=personality,proto3,oneof" json:"personality,omitempty"`
-	// What it is to reach, at most 50 texts.
+	// What it is to reach.
 	Goals []string `protobuf:"bytes,84,rep,name=goals,proto3" json:"goals,omitempty"`
-	// What it must never do, at most 50 texts.
+	// What it must never do.
 	Guardrails    []string `protobuf:"bytes,85,rep,name=guardrails,proto3" json:"guardrails,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -934,11 +901,11 @@ func (x *CreateAgentResponse) GetData() *Agent {
 
 type ListAgentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return: 50 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// Case-insensitive part of the name, up to 100 characters; % and _ are literal.
+	// Case-insensitive part of the name; % and _ are literal.
 	Q string `protobuf:"bytes,3,opt,name=q,proto3" json:"q,omitempty"`
 	// Exact status.
 	Status        string    `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
@@ -1394,100 +1361,105 @@ var File_callwright_v1_agent_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x19callwright/v1/agent.proto\x12\rcallwright.v1\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb9'\n" +
-	"\x05Agent\x12\x14\n" +
-	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x04R\x02id\x12'\n" +
-	"\fworkspace_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x01R\vworkspaceId\x129\n" +
+	"\x19callwright/v1/agent.proto\x12\rcallwright.v1\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x951\n" +
+	"\x05Agent\x12\x1a\n" +
+	"\x02id\x18\x01 \x01(\tB\n" +
+	"\x90\xb5\x18\x04\x9a\xb5\x18\x02\x10\x01R\x02id\x12-\n" +
+	"\fworkspace_id\x18\x02 \x01(\tB\n" +
+	"\x90\xb5\x18\x01\x9a\xb5\x18\x02\x10\x01R\vworkspaceId\x12A\n" +
 	"\n" +
-	"created_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"created_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x06\x9a\xb5\x18\x02\x10\x01R\tcreatedAt\x12A\n" +
 	"\n" +
-	"updated_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x1c\n" +
-	"\x05clear\x18\x05 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12\x17\n" +
+	"updated_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x06\x9a\xb5\x18\x02\x10\x01R\tupdatedAt\x12\x1c\n" +
+	"\x05clear\x18\x05 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12/\n" +
 	"\x04name\x18\n" +
-	" \x01(\tH\x00R\x04name\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\v \x01(\tH\x01R\vdescription\x88\x01\x01\x12\x1b\n" +
-	"\x06status\x18\f \x01(\tH\x02R\x06status\x88\x01\x01\x12\x17\n" +
-	"\x04role\x18\r \x01(\tH\x03R\x04role\x88\x01\x01\x12\x1f\n" +
-	"\bmodality\x18\x0e \x01(\tH\x04R\bmodality\x88\x01\x01\x12\x19\n" +
-	"\x05model\x18\x0f \x01(\tH\x05R\x05model\x88\x01\x01\x12\x1f\n" +
-	"\blanguage\x18\x10 \x01(\tH\x06R\blanguage\x88\x01\x01\x12\x1c\n" +
-	"\tlanguages\x18\x11 \x03(\tR\tlanguages\x12\x1f\n" +
-	"\btimezone\x18\x12 \x01(\tH\aR\btimezone\x88\x01\x01\x12\x1e\n" +
-	"\bvoice_id\x18\x13 \x01(\tH\bR\avoiceId\x88\x01\x01\x12&\n" +
-	"\fcompany_name\x18\x14 \x01(\tH\tR\vcompanyName\x88\x01\x01\x12.\n" +
-	"\x10enable_recording\x18\x15 \x01(\bH\n" +
-	"R\x0fenableRecording\x88\x01\x01\x12,\n" +
-	"\x0fcompany_website\x18\x16 \x01(\tH\vR\x0ecompanyWebsite\x88\x01\x01\x12\x1b\n" +
-	"\x06prompt\x18\x17 \x01(\tH\fR\x06prompt\x88\x01\x01\x12(\n" +
-	"\rcustom_prompt\x18\x18 \x01(\tH\rR\fcustomPrompt\x88\x01\x01\x12%\n" +
-	"\vinstruction\x18\x19 \x01(\tH\x0eR\vinstruction\x88\x01\x01\x12!\n" +
-	"\tobjective\x18\x1a \x01(\tH\x0fR\tobjective\x88\x01\x01\x12$\n" +
-	"\vwelcome_msg\x18\x1b \x01(\tH\x10R\n" +
-	"welcomeMsg\x88\x01\x01\x12$\n" +
-	"\vseed_phrase\x18\x1c \x01(\tH\x11R\n" +
-	"seedPhrase\x88\x01\x01\x12+\n" +
-	"\x0fpost_call_notes\x18\x1d \x01(\tH\x12R\rpostCallNotes\x88\x01\x01\x12'\n" +
-	"\rtone_of_voice\x18\x1e \x01(\tH\x13R\vtoneOfVoice\x88\x01\x01\x12\x1e\n" +
-	"\blen_resp\x18\x1f \x01(\tH\x14R\alenResp\x88\x01\x01\x12#\n" +
+	" \x01(\tB\x16\x9a\xb5\x18\x12\b\x01(\x010\x80\x01j\t\"Juniper\"H\x00R\x04name\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\v \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H\x01R\vdescription\x88\x01\x01\x12D\n" +
+	"\x06status\x18\f \x01(\tB'\x9a\xb5\x18#R\x06activeR\binactiveR\x05draftb\b\"active\"H\x02R\x06status\x88\x01\x01\x12 \n" +
+	"\x04role\x18\r \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H\x03R\x04role\x88\x01\x01\x12B\n" +
+	"\bmodality\x18\x0e \x01(\tB!\x9a\xb5\x18\x1dR\x05voiceR\x04chatR\x05emailb\a\"voice\"H\x04R\bmodality\x88\x01\x01\x12\"\n" +
+	"\x05model\x18\x0f \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H\x05R\x05model\x88\x01\x01\x125\n" +
+	"\blanguage\x18\x10 \x01(\tB\x14\x9a\xb5\x18\x10Z\blanguageb\x04\"en\"H\x06R\blanguage\x88\x01\x01\x12.\n" +
+	"\tlanguages\x18\x11 \x03(\tB\x10\x9a\xb5\x18\f@\x14Z\blanguageR\tlanguages\x120\n" +
+	"\btimezone\x18\x12 \x01(\tB\x0f\x9a\xb5\x18\vZ\ttime-zoneH\aR\btimezone\x88\x01\x01\x12'\n" +
+	"\bvoice_id\x18\x13 \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H\bR\avoiceId\x88\x01\x01\x12@\n" +
+	"\fcompany_name\x18\x14 \x01(\tB\x18\x9a\xb5\x18\x140\x80\x01j\x0f\"Harbor Dental\"H\tR\vcompanyName\x88\x01\x01\x12:\n" +
+	"\x10enable_recording\x18\x15 \x01(\bB\n" +
+	"\x9a\xb5\x18\x06b\x04trueH\n" +
+	"R\x0fenableRecording\x88\x01\x01\x12:\n" +
+	"\x0fcompany_website\x18\x16 \x01(\tB\f\x9a\xb5\x18\b0\x80\x10Z\x03uriH\vR\x0ecompanyWebsite\x88\x01\x01\x12%\n" +
+	"\x06prompt\x18\x17 \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H\fR\x06prompt\x88\x01\x01\x12]\n" +
+	"\rcustom_prompt\x18\x18 \x01(\tB3\x9a\xb5\x18/0\xa0\x9c\x01j)\"Help the caller to move an appointment.\"H\rR\fcustomPrompt\x88\x01\x01\x12/\n" +
+	"\vinstruction\x18\x19 \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H\x0eR\vinstruction\x88\x01\x01\x12+\n" +
+	"\tobjective\x18\x1a \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H\x0fR\tobjective\x88\x01\x01\x12f\n" +
+	"\vwelcome_msg\x18\x1b \x01(\tB@\x9a\xb5\x18<0\xa0\x9c\x01j6\"Hi {{var.name}}, this is Juniper from Harbor Dental.\"H\x10R\n" +
+	"welcomeMsg\x88\x01\x01\x12.\n" +
+	"\vseed_phrase\x18\x1c \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H\x11R\n" +
+	"seedPhrase\x88\x01\x01\x125\n" +
+	"\x0fpost_call_notes\x18\x1d \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H\x12R\rpostCallNotes\x88\x01\x01\x12U\n" +
+	"\rtone_of_voice\x18\x1e \x01(\tB,\x9a\xb5\x18(R\fProfessionalR\bFriendlyR\x06CasualR\x06FormalH\x13R\vtoneOfVoice\x88\x01\x01\x129\n" +
+	"\blen_resp\x18\x1f \x01(\tB\x19\x9a\xb5\x18\x15R\x05shortR\x06mediumR\x04longH\x14R\alenResp\x88\x01\x01\x12;\n" +
 	"\n" +
-	"creativity\x18  \x01(\x01H\x15R\n" +
-	"creativity\x88\x01\x01\x12(\n" +
-	"\rspeaking_rate\x18! \x01(\x01H\x16R\fspeakingRate\x88\x01\x01\x12*\n" +
-	"\x0epatience_level\x18\" \x01(\tH\x17R\rpatienceLevel\x88\x01\x01\x12.\n" +
-	"\x10reasoning_effort\x18# \x01(\tH\x18R\x0freasoningEffort\x88\x01\x01\x12(\n" +
-	"\rring_duration\x18$ \x01(\x05H\x19R\fringDuration\x88\x01\x01\x129\n" +
-	"\x16outbound_ring_duration\x18% \x01(\x05H\x1aR\x14outboundRingDuration\x88\x01\x01\x12,\n" +
-	"\x0fsilence_timeout\x18& \x01(\x05H\x1bR\x0esilenceTimeout\x88\x01\x01\x12(\n" +
-	"\ridle_reminder\x18' \x01(\bH\x1cR\fidleReminder\x88\x01\x01\x129\n" +
-	"\x16idle_reminder_duration\x18( \x01(\x05H\x1dR\x14idleReminderDuration\x88\x01\x01\x127\n" +
-	"\x15idle_reminder_message\x18) \x01(\tH\x1eR\x13idleReminderMessage\x88\x01\x01\x12(\n" +
-	"\rcall_duration\x18* \x01(\x05H\x1fR\fcallDuration\x88\x01\x01\x12\"\n" +
+	"creativity\x18  \x01(\x01B\x16\x9a\xb5\x18\x12\x19\x00\x00\x00\x00\x00\x00\x00\x00!\x00\x00\x00\x00\x00\x00\xf0?H\x15R\n" +
+	"creativity\x88\x01\x01\x12@\n" +
+	"\rspeaking_rate\x18! \x01(\x01B\x16\x9a\xb5\x18\x12\x19\x00\x00\x00\x00\x00\x00\xe0?!\x00\x00\x00\x00\x00\x00\x00@H\x16R\fspeakingRate\x88\x01\x01\x12C\n" +
+	"\x0epatience_level\x18\" \x01(\tB\x17\x9a\xb5\x18\x13R\x03lowR\x06mediumR\x04highH\x17R\rpatienceLevel\x88\x01\x01\x12M\n" +
+	"\x10reasoning_effort\x18# \x01(\tB\x1d\x9a\xb5\x18\x19R\x04noneR\x03lowR\x06mediumR\x04highH\x18R\x0freasoningEffort\x88\x01\x01\x12@\n" +
+	"\rring_duration\x18$ \x01(\x05B\x16\x9a\xb5\x18\x12\x19\x00\x00\x00\x00\x00\x00\x00\x00!\x00\x00\x00\x00\x00\x00^@H\x19R\fringDuration\x88\x01\x01\x12U\n" +
+	"\x16outbound_ring_duration\x18% \x01(\x05B\x1a\x9a\xb5\x18\x16\x19\x00\x00\x00\x00\x00\x00\x14@!\x00\x00\x00\x00\x00\x80f@b\x0230H\x1aR\x14outboundRingDuration\x88\x01\x01\x12H\n" +
+	"\x0fsilence_timeout\x18& \x01(\x05B\x1a\x9a\xb5\x18\x16\x19\x00\x00\x00\x00\x00\x00\x14@!\x00\x00\x00\x00\x00\xc0\x82@b\x0230H\x1bR\x0esilenceTimeout\x88\x01\x01\x12(\n" +
+	"\ridle_reminder\x18' \x01(\bH\x1cR\fidleReminder\x88\x01\x01\x12U\n" +
+	"\x16idle_reminder_duration\x18( \x01(\x05B\x1a\x9a\xb5\x18\x16\x19\x00\x00\x00\x00\x00\x00\b@!\x00\x00\x00\x00\x00\xc0r@b\x0210H\x1dR\x14idleReminderDuration\x88\x01\x01\x12A\n" +
+	"\x15idle_reminder_message\x18) \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H\x1eR\x13idleReminderMessage\x88\x01\x01\x12@\n" +
+	"\rcall_duration\x18* \x01(\x05B\x16\x9a\xb5\x18\x12\x19\x00\x00\x00\x00\x00\x00\xf0?!\x00\x00\x00\x00\x00\x00n@H\x1fR\fcallDuration\x88\x01\x01\x12:\n" +
 	"\n" +
-	"call_limit\x18+ \x01(\x05H R\tcallLimit\x88\x01\x01\x12 \n" +
+	"call_limit\x18+ \x01(\x05B\x16\x9a\xb5\x18\x12\x19\x00\x00\x00\x00\x00\x00\x00\x00!\x00\x00\x00\x00\x80\x84.AH R\tcallLimit\x88\x01\x01\x12 \n" +
 	"\tcall_back\x18, \x01(\bH!R\bcallBack\x88\x01\x01\x12\x1e\n" +
-	"\bcall_tag\x18- \x01(\bH\"R\acallTag\x88\x01\x01\x122\n" +
-	"\x12greeting_interrupt\x18. \x01(\bH#R\x11greetingInterrupt\x88\x01\x01\x129\n" +
-	"\x16call_screening_message\x18/ \x01(\tH$R\x14callScreeningMessage\x88\x01\x01\x122\n" +
-	"\x12voicemail_behavior\x180 \x01(\tH%R\x11voicemailBehavior\x88\x01\x01\x120\n" +
-	"\x11voicemail_message\x181 \x01(\tH&R\x10voicemailMessage\x88\x01\x01\x125\n" +
-	"\x14add_background_noise\x182 \x01(\bH'R\x12addBackgroundNoise\x88\x01\x01\x129\n" +
-	"\x16background_noise_level\x183 \x01(\x01H(R\x14backgroundNoiseLevel\x88\x01\x01\x127\n" +
-	"\x15background_noise_type\x184 \x01(\tH)R\x13backgroundNoiseType\x88\x01\x01\x122\n" +
-	"\x12noise_cancellation\x185 \x01(\bH*R\x11noiseCancellation\x88\x01\x01\x127\n" +
-	"\x15is_transcript_enabled\x186 \x01(\bH+R\x13isTranscriptEnabled\x88\x01\x01\x12,\n" +
+	"\bcall_tag\x18- \x01(\bH\"R\acallTag\x88\x01\x01\x12>\n" +
+	"\x12greeting_interrupt\x18. \x01(\bB\n" +
+	"\x9a\xb5\x18\x06b\x04trueH#R\x11greetingInterrupt\x88\x01\x01\x12C\n" +
+	"\x16call_screening_message\x18/ \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H$R\x14callScreeningMessage\x88\x01\x01\x12e\n" +
+	"\x12voicemail_behavior\x180 \x01(\tB1\x9a\xb5\x18-R\ahang_upR\rleave_messageR\bcontinueb\t\"hang_up\"H%R\x11voicemailBehavior\x88\x01\x01\x12:\n" +
+	"\x11voicemail_message\x181 \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H&R\x10voicemailMessage\x88\x01\x01\x125\n" +
+	"\x14add_background_noise\x182 \x01(\bH'R\x12addBackgroundNoise\x88\x01\x01\x12Q\n" +
+	"\x16background_noise_level\x183 \x01(\x01B\x16\x9a\xb5\x18\x12\x19\x00\x00\x00\x00\x00\x00\x00\x00!\x00\x00\x00\x00\x00\x00\xf0?H(R\x14backgroundNoiseLevel\x88\x01\x01\x12@\n" +
+	"\x15background_noise_type\x184 \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H)R\x13backgroundNoiseType\x88\x01\x01\x122\n" +
+	"\x12noise_cancellation\x185 \x01(\bH*R\x11noiseCancellation\x88\x01\x01\x12C\n" +
+	"\x15is_transcript_enabled\x186 \x01(\bB\n" +
+	"\x9a\xb5\x18\x06b\x04trueH+R\x13isTranscriptEnabled\x88\x01\x01\x12,\n" +
 	"\x0fexpressive_mode\x187 \x01(\bH,R\x0eexpressiveMode\x88\x01\x01\x121\n" +
-	"\x12is_hipaa_compliant\x188 \x01(\bH-R\x10isHipaaCompliant\x88\x01\x01\x12.\n" +
-	"\x10retention_period\x189 \x01(\x05H.R\x0fretentionPeriod\x88\x01\x01\x12*\n" +
+	"\x12is_hipaa_compliant\x188 \x01(\bH-R\x10isHipaaCompliant\x88\x01\x01\x12F\n" +
+	"\x10retention_period\x189 \x01(\x05B\x16\x9a\xb5\x18\x12\x19\x00\x00\x00\x00\x00\x00\x00\x00!\x00\x00\x00\x00\x00\x84\xac@H.R\x0fretentionPeriod\x88\x01\x01\x12*\n" +
 	"\x0econtact_access\x18: \x01(\bH/R\rcontactAccess\x88\x01\x01\x12(\n" +
 	"\rself_learning\x18; \x01(\bH0R\fselfLearning\x88\x01\x01\x120\n" +
-	"\x11recording_consent\x18< \x01(\bH1R\x10recordingConsent\x88\x01\x01\x12&\n" +
-	"\fconsent_type\x18= \x01(\tH2R\vconsentType\x88\x01\x01\x12*\n" +
-	"\x0econsent_prompt\x18> \x01(\tH3R\rconsentPrompt\x88\x01\x01\x12&\n" +
-	"\fwidget_theme\x18? \x01(\tH4R\vwidgetTheme\x88\x01\x01\x12,\n" +
-	"\x0fwidget_position\x18@ \x01(\tH5R\x0ewidgetPosition\x88\x01\x01\x12$\n" +
-	"\vwidget_mode\x18A \x01(\tH6R\n" +
-	"widgetMode\x88\x01\x01\x125\n" +
-	"\x14widget_primary_color\x18B \x01(\tH7R\x12widgetPrimaryColor\x88\x01\x01\x121\n" +
-	"\x12widget_hover_color\x18C \x01(\tH8R\x10widgetHoverColor\x88\x01\x01\x12/\n" +
-	"\x11widget_text_color\x18D \x01(\tH9R\x0fwidgetTextColor\x88\x01\x01\x12:\n" +
-	"\x17widget_hover_text_color\x18E \x01(\tH:R\x14widgetHoverTextColor\x88\x01\x01\x12+\n" +
-	"\x0fwidget_cta_text\x18F \x01(\tH;R\rwidgetCtaText\x88\x01\x01\x129\n" +
-	"\x16widget_trigger_heading\x18G \x01(\tH<R\x14widgetTriggerHeading\x88\x01\x01\x12@\n" +
-	"\x1awidget_trigger_button_text\x18H \x01(\tH=R\x17widgetTriggerButtonText\x88\x01\x01\x129\n" +
-	"\x16widget_welcome_message\x18I \x01(\tH>R\x14widgetWelcomeMessage\x88\x01\x01\x128\n" +
-	"\x16widget_start_call_text\x18J \x01(\tH?R\x13widgetStartCallText\x88\x01\x01\x124\n" +
-	"\x14widget_end_call_text\x18K \x01(\tH@R\x11widgetEndCallText\x88\x01\x01\x12/\n" +
-	"\x11widget_hover_text\x18L \x01(\tHAR\x0fwidgetHoverText\x88\x01\x01\x129\n" +
-	"\x16widget_connecting_text\x18M \x01(\tHBR\x14widgetConnectingText\x88\x01\x01\x121\n" +
-	"\x12widget_active_text\x18N \x01(\tHCR\x10widgetActiveText\x88\x01\x01\x12-\n" +
-	"\x10widget_stop_text\x18O \x01(\tHDR\x0ewidgetStopText\x88\x01\x01\x12/\n" +
-	"\x11widget_tc_enabled\x18P \x01(\bHER\x0fwidgetTcEnabled\x88\x01\x01\x12)\n" +
-	"\x0ewidget_tc_text\x18Q \x01(\tHFR\fwidgetTcText\x88\x01\x01\x126\n" +
-	"\x15widget_tc_privacy_url\x18R \x01(\tHGR\x12widgetTcPrivacyUrl\x88\x01\x01\x12%\n" +
-	"\vpersonality\x18S \x01(\tHHR\vpersonality\x88\x01\x01\x12\x14\n" +
-	"\x05goals\x18T \x03(\tR\x05goals\x12\x1e\n" +
+	"\x11recording_consent\x18< \x01(\bH1R\x10recordingConsent\x88\x01\x01\x12B\n" +
+	"\fconsent_type\x18= \x01(\tB\x1a\x9a\xb5\x18\x16R\fstay_on_lineR\x06verbalH2R\vconsentType\x88\x01\x01\x124\n" +
+	"\x0econsent_prompt\x18> \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H3R\rconsentPrompt\x88\x01\x01\x12/\n" +
+	"\fwidget_theme\x18? \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H4R\vwidgetTheme\x88\x01\x01\x125\n" +
+	"\x0fwidget_position\x18@ \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H5R\x0ewidgetPosition\x88\x01\x01\x12-\n" +
+	"\vwidget_mode\x18A \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H6R\n" +
+	"widgetMode\x88\x01\x01\x12N\n" +
+	"\x14widget_primary_color\x18B \x01(\tB\x17\x9a\xb5\x18\x13J\x11^#[0-9a-fA-F]{6}$H7R\x12widgetPrimaryColor\x88\x01\x01\x12J\n" +
+	"\x12widget_hover_color\x18C \x01(\tB\x17\x9a\xb5\x18\x13J\x11^#[0-9a-fA-F]{6}$H8R\x10widgetHoverColor\x88\x01\x01\x12H\n" +
+	"\x11widget_text_color\x18D \x01(\tB\x17\x9a\xb5\x18\x13J\x11^#[0-9a-fA-F]{6}$H9R\x0fwidgetTextColor\x88\x01\x01\x12S\n" +
+	"\x17widget_hover_text_color\x18E \x01(\tB\x17\x9a\xb5\x18\x13J\x11^#[0-9a-fA-F]{6}$H:R\x14widgetHoverTextColor\x88\x01\x01\x124\n" +
+	"\x0fwidget_cta_text\x18F \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H;R\rwidgetCtaText\x88\x01\x01\x12B\n" +
+	"\x16widget_trigger_heading\x18G \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H<R\x14widgetTriggerHeading\x88\x01\x01\x12I\n" +
+	"\x1awidget_trigger_button_text\x18H \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H=R\x17widgetTriggerButtonText\x88\x01\x01\x12C\n" +
+	"\x16widget_welcome_message\x18I \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01H>R\x14widgetWelcomeMessage\x88\x01\x01\x12A\n" +
+	"\x16widget_start_call_text\x18J \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H?R\x13widgetStartCallText\x88\x01\x01\x12=\n" +
+	"\x14widget_end_call_text\x18K \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H@R\x11widgetEndCallText\x88\x01\x01\x128\n" +
+	"\x11widget_hover_text\x18L \x01(\tB\a\x9a\xb5\x18\x030\x80\x01HAR\x0fwidgetHoverText\x88\x01\x01\x12B\n" +
+	"\x16widget_connecting_text\x18M \x01(\tB\a\x9a\xb5\x18\x030\x80\x01HBR\x14widgetConnectingText\x88\x01\x01\x12:\n" +
+	"\x12widget_active_text\x18N \x01(\tB\a\x9a\xb5\x18\x030\x80\x01HCR\x10widgetActiveText\x88\x01\x01\x126\n" +
+	"\x10widget_stop_text\x18O \x01(\tB\a\x9a\xb5\x18\x030\x80\x01HDR\x0ewidgetStopText\x88\x01\x01\x12/\n" +
+	"\x11widget_tc_enabled\x18P \x01(\bHER\x0fwidgetTcEnabled\x88\x01\x01\x123\n" +
+	"\x0ewidget_tc_text\x18Q \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01HFR\fwidgetTcText\x88\x01\x01\x12D\n" +
+	"\x15widget_tc_privacy_url\x18R \x01(\tB\f\x9a\xb5\x18\b0\x80\x10Z\x03uriHGR\x12widgetTcPrivacyUrl\x88\x01\x01\x12/\n" +
+	"\vpersonality\x18S \x01(\tB\b\x9a\xb5\x18\x040\xa0\x9c\x01HHR\vpersonality\x88\x01\x01\x12\x1c\n" +
+	"\x05goals\x18T \x03(\tB\x06\x9a\xb5\x18\x02@2R\x05goals\x12&\n" +
 	"\n" +
-	"guardrails\x18U \x03(\tR\n" +
+	"guardrails\x18U \x03(\tB\x06\x9a\xb5\x18\x02@2R\n" +
 	"guardrails:\x04\x88\xb5\x18\x01B\a\n" +
 	"\x05_nameB\x0e\n" +
 	"\f_descriptionB\t\n" +
@@ -1567,11 +1539,11 @@ const file_callwright_v1_agent_proto_rawDesc = "" +
 	"\x12CreateAgentRequest\x12*\n" +
 	"\x05agent\x18\x01 \x01(\v2\x14.callwright.v1.AgentR\x05agent\"?\n" +
 	"\x13CreateAgentResponse\x12(\n" +
-	"\x04data\x18\x01 \x01(\v2\x14.callwright.v1.AgentR\x04data\"\xa4\x01\n" +
-	"\x11ListAgentsRequest\x12\x16\n" +
-	"\x06offset\x18\x01 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\f\n" +
-	"\x01q\x18\x03 \x01(\tR\x01q\x12\x16\n" +
+	"\x04data\x18\x01 \x01(\v2\x14.callwright.v1.AgentR\x04data\"\xd1\x01\n" +
+	"\x11ListAgentsRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01\x12\x14\n" +
+	"\x01q\x18\x03 \x01(\tB\x06\x9a\xb5\x18\x020dR\x01q\x12\x16\n" +
 	"\x06status\x18\x04 \x01(\tR\x06status\x12,\n" +
 	"\x04sort\x18\x05 \x01(\x0e2\x18.callwright.v1.AgentSortR\x04sortB\b\n" +
 	"\x06_limit\"y\n" +

@@ -74,19 +74,16 @@ func (CallSort) EnumDescriptor() ([]byte, []int) {
 
 type FindAgentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Case-insensitive part of the name, up to 100 characters.
+	// Case-insensitive part of the name.
 	Q string `protobuf:"bytes,1,opt,name=q,proto3" json:"q,omitempty"`
-	// Exact but for upper and lower case, up to 64 characters; an unknown one matches nothing.
-	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
-	// Up to 32 characters.
+	// Exact but for upper and lower case; an unknown one matches nothing.
+	Status   string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
 	Modality string `protobuf:"bytes,3,opt,name=modality,proto3" json:"modality,omitempty"`
-	// Up to 32 characters.
 	Language string `protobuf:"bytes,4,opt,name=language,proto3" json:"language,omitempty"`
-	// Rows to skip, 0 to 1,000,000.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,5,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return, 1 to 200. Absent: 20.
-	Limit *int32 `protobuf:"varint,6,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// Absent: created_at:desc.
+	// Rows to return.
+	Limit         *int32    `protobuf:"varint,6,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	Sort          AgentSort `protobuf:"varint,7,opt,name=sort,proto3,enum=callwright.v1.AgentSort" json:"sort,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -323,22 +320,21 @@ type FindCallsRequest struct {
 	FromDate string `protobuf:"bytes,6,opt,name=from_date,json=fromDate,proto3" json:"from_date,omitempty"`
 	// ISO 8601, inclusive bound on created_at; a date alone is the end of that day, UTC.
 	ToDate string `protobuf:"bytes,7,opt,name=to_date,json=toDate,proto3" json:"to_date,omitempty"`
-	// Exact number, up to 32 characters.
+	// Exact number.
 	ToNumber string `protobuf:"bytes,8,opt,name=to_number,json=toNumber,proto3" json:"to_number,omitempty"`
-	// Exact number, up to 32 characters.
+	// Exact number.
 	FromNumber string `protobuf:"bytes,9,opt,name=from_number,json=fromNumber,proto3" json:"from_number,omitempty"`
-	// Seconds, inclusive, 0 or more.
+	// Seconds, inclusive.
 	MinDuration *int32 `protobuf:"varint,10,opt,name=min_duration,json=minDuration,proto3,oneof" json:"min_duration,omitempty"`
-	// Seconds, inclusive, 0 or more.
+	// Seconds, inclusive.
 	MaxDuration *int32     `protobuf:"varint,11,opt,name=max_duration,json=maxDuration,proto3,oneof" json:"max_duration,omitempty"`
 	AnsweredBy  AnsweredBy `protobuf:"varint,12,opt,name=answered_by,json=answeredBy,proto3,enum=callwright.v1.AnsweredBy" json:"answered_by,omitempty"`
 	// Test conversations too.
 	IncludeTest bool `protobuf:"varint,13,opt,name=include_test,json=includeTest,proto3" json:"include_test,omitempty"`
-	// Rows to skip, 0 to 1,000,000.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,14,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return, 1 to 200. Absent: 20.
-	Limit *int32 `protobuf:"varint,15,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// Absent: created_at:desc.
+	// Rows to return.
+	Limit         *int32   `protobuf:"varint,15,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	Sort          CallSort `protobuf:"varint,16,opt,name=sort,proto3,enum=callwright.v1.CallSort" json:"sort,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -827,15 +823,15 @@ var File_callwright_v1_assistant_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_assistant_proto_rawDesc = "" +
 	"\n" +
-	"\x1dcallwright/v1/assistant.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x18callwright/v1/call.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdc\x01\n" +
-	"\x11FindAgentsRequest\x12\f\n" +
-	"\x01q\x18\x01 \x01(\tR\x01q\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\x12\x1a\n" +
-	"\bmodality\x18\x03 \x01(\tR\bmodality\x12\x1a\n" +
-	"\blanguage\x18\x04 \x01(\tR\blanguage\x12\x16\n" +
-	"\x06offset\x18\x05 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x06 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12,\n" +
-	"\x04sort\x18\a \x01(\x0e2\x18.callwright.v1.AgentSortR\x04sortB\b\n" +
+	"\x1dcallwright/v1/assistant.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x18callwright/v1/call.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcc\x02\n" +
+	"\x11FindAgentsRequest\x12\x14\n" +
+	"\x01q\x18\x01 \x01(\tB\x06\x9a\xb5\x18\x020dR\x01q\x12\x1e\n" +
+	"\x06status\x18\x02 \x01(\tB\x06\x9a\xb5\x18\x020@R\x06status\x12\"\n" +
+	"\bmodality\x18\x03 \x01(\tB\x06\x9a\xb5\x18\x020 R\bmodality\x12\"\n" +
+	"\blanguage\x18\x04 \x01(\tB\x06\x9a\xb5\x18\x020 R\blanguage\x121\n" +
+	"\x06offset\x18\x05 \x01(\x05B\x19\x9a\xb5\x18\x15\x19\x00\x00\x00\x00\x00\x00\x00\x00!\x00\x00\x00\x00\x80\x84.Ab\x010R\x06offset\x125\n" +
+	"\x05limit\x18\x06 \x01(\x05B\x1a\x9a\xb5\x18\x16\x19\x00\x00\x00\x00\x00\x00\xf0?!\x00\x00\x00\x00\x00\x00i@b\x0220H\x00R\x05limit\x88\x01\x01\x12E\n" +
+	"\x04sort\x18\a \x01(\x0e2\x18.callwright.v1.AgentSortB\x17\x9a\xb5\x18\x13b\x11\"created_at:desc\"R\x04sortB\b\n" +
 	"\x06_limit\"X\n" +
 	"\x12FindAgentsResponse\x12,\n" +
 	"\x06agents\x18\x01 \x03(\v2\x14.callwright.v1.AgentR\x06agents\x12\x14\n" +
@@ -843,7 +839,7 @@ const file_callwright_v1_assistant_proto_rawDesc = "" +
 	"\x10ReadAgentRequest\x12\x1f\n" +
 	"\bagent_id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x04R\aagentId\"?\n" +
 	"\x11ReadAgentResponse\x12*\n" +
-	"\x05agent\x18\x01 \x01(\v2\x14.callwright.v1.AgentR\x05agent\"\x99\x05\n" +
+	"\x05agent\x18\x01 \x01(\v2\x14.callwright.v1.AgentR\x05agent\"\x97\x06\n" +
 	"\x10FindCallsRequest\x12\x1f\n" +
 	"\bagent_id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x04R\aagentId\x12#\n" +
 	"\n" +
@@ -853,19 +849,19 @@ const file_callwright_v1_assistant_proto_rawDesc = "" +
 	"\x06status\x18\x04 \x01(\x0e2\x19.callwright.v1.CallStatusR\x06status\x126\n" +
 	"\tdirection\x18\x05 \x01(\x0e2\x18.callwright.v1.DirectionR\tdirection\x12\x1b\n" +
 	"\tfrom_date\x18\x06 \x01(\tR\bfromDate\x12\x17\n" +
-	"\ato_date\x18\a \x01(\tR\x06toDate\x12\x1b\n" +
-	"\tto_number\x18\b \x01(\tR\btoNumber\x12\x1f\n" +
-	"\vfrom_number\x18\t \x01(\tR\n" +
-	"fromNumber\x12&\n" +
+	"\ato_date\x18\a \x01(\tR\x06toDate\x12#\n" +
+	"\tto_number\x18\b \x01(\tB\x06\x9a\xb5\x18\x020 R\btoNumber\x12'\n" +
+	"\vfrom_number\x18\t \x01(\tB\x06\x9a\xb5\x18\x020 R\n" +
+	"fromNumber\x125\n" +
 	"\fmin_duration\x18\n" +
-	" \x01(\x05H\x00R\vminDuration\x88\x01\x01\x12&\n" +
-	"\fmax_duration\x18\v \x01(\x05H\x01R\vmaxDuration\x88\x01\x01\x12:\n" +
+	" \x01(\x05B\r\x9a\xb5\x18\t\x19\x00\x00\x00\x00\x00\x00\x00\x00H\x00R\vminDuration\x88\x01\x01\x125\n" +
+	"\fmax_duration\x18\v \x01(\x05B\r\x9a\xb5\x18\t\x19\x00\x00\x00\x00\x00\x00\x00\x00H\x01R\vmaxDuration\x88\x01\x01\x12:\n" +
 	"\vanswered_by\x18\f \x01(\x0e2\x19.callwright.v1.AnsweredByR\n" +
 	"answeredBy\x12!\n" +
-	"\finclude_test\x18\r \x01(\bR\vincludeTest\x12\x16\n" +
-	"\x06offset\x18\x0e \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x0f \x01(\x05H\x02R\x05limit\x88\x01\x01\x12+\n" +
-	"\x04sort\x18\x10 \x01(\x0e2\x17.callwright.v1.CallSortR\x04sortB\x0f\n" +
+	"\finclude_test\x18\r \x01(\bR\vincludeTest\x121\n" +
+	"\x06offset\x18\x0e \x01(\x05B\x19\x9a\xb5\x18\x15\x19\x00\x00\x00\x00\x00\x00\x00\x00!\x00\x00\x00\x00\x80\x84.Ab\x010R\x06offset\x125\n" +
+	"\x05limit\x18\x0f \x01(\x05B\x1a\x9a\xb5\x18\x16\x19\x00\x00\x00\x00\x00\x00\xf0?!\x00\x00\x00\x00\x00\x00i@b\x0220H\x02R\x05limit\x88\x01\x01\x12D\n" +
+	"\x04sort\x18\x10 \x01(\x0e2\x17.callwright.v1.CallSortB\x17\x9a\xb5\x18\x13b\x11\"created_at:desc\"R\x04sortB\x0f\n" +
 	"\r_min_durationB\x0f\n" +
 	"\r_max_durationB\b\n" +
 	"\x06_limit\"]\n" +

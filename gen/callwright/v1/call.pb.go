@@ -409,10 +409,9 @@ func (x *Call) GetScheduleTime() *timestamppb.Timestamp {
 
 // Something said or done in a call.
 type Turn struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// agent, user, function_call or function_result.
-	Role    string `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
-	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Role    string                 `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
+	Content string                 `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
 	// Milliseconds after the answer at which it began.
 	StartMs int32 `protobuf:"varint,3,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
 	// Milliseconds after the answer at which it ended.
@@ -663,8 +662,8 @@ type PlaceCallRequest struct {
 	To string `protobuf:"bytes,1,opt,name=to,proto3" json:"to,omitempty"`
 	// Agent that places the call.
 	AgentId string `protobuf:"bytes,2,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
-	// Per-call variables, referenced as {{var.KEY}}: at most 50 keys of the form ^[a-zA-Z][a-zA-Z0-9_]{0,62}$, alike in upper and
-	// lower case; values of up to 1000 characters; under 4096 bytes as JSON.
+	// Per-call variables, referenced as {{var.KEY}}: keys of the form ^[a-zA-Z][a-zA-Z0-9_]{0,62}$, alike in upper and
+	// lower case; under 4096 bytes as JSON.
 	Variables map[string]string `protobuf:"bytes,3,rep,name=variables,proto3" json:"variables,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// JSON object of up to 4 KB that comes back on the call.
 	Metadata string `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
@@ -839,9 +838,9 @@ func (x *PlacedCall) GetCallId() string {
 
 type ListCallsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Skip int32 `protobuf:"varint,1,opt,name=skip,proto3" json:"skip,omitempty"`
-	// Rows to return: 10 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Take *int32 `protobuf:"varint,2,opt,name=take,proto3,oneof" json:"take,omitempty"`
 	// Filter as a JSON object: {field: value | {op: value}, AND, OR, NOT}.
 	Where string `protobuf:"bytes,3,opt,name=where,proto3" json:"where,omitempty"`
@@ -1541,13 +1540,15 @@ var File_callwright_v1_call_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_call_proto_rawDesc = "" +
 	"\n" +
-	"\x18callwright/v1/call.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdd\a\n" +
+	"\x18callwright/v1/call.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf5\a\n" +
 	"\x04Call\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x06R\x02id\x129\n" +
 	"\n" +
-	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x0e\n" +
-	"\x02to\x18\x03 \x01(\tR\x02to\x12\x12\n" +
-	"\x04from\x18\x04 \x01(\tR\x04from\x121\n" +
+	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1a\n" +
+	"\x02to\x18\x03 \x01(\tB\n" +
+	"\x9a\xb5\x18\x06Z\x04e164R\x02to\x12\x1e\n" +
+	"\x04from\x18\x04 \x01(\tB\n" +
+	"\x9a\xb5\x18\x06Z\x04e164R\x04from\x121\n" +
 	"\x06status\x18\x05 \x01(\x0e2\x19.callwright.v1.CallStatusR\x06status\x12\x1f\n" +
 	"\bduration\x18\x06 \x01(\x05H\x00R\bduration\x88\x01\x01\x126\n" +
 	"\tdirection\x18\a \x01(\x0e2\x18.callwright.v1.DirectionR\tdirection\x12(\n" +
@@ -1577,9 +1578,9 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\r_ended_reasonB\x10\n" +
 	"\x0e_ended_messageB\x0e\n" +
 	"\f_retry_afterB\x10\n" +
-	"\x0e_schedule_time\"\x8e\x01\n" +
-	"\x04Turn\x12\x12\n" +
-	"\x04role\x18\x01 \x01(\tR\x04role\x12\x18\n" +
+	"\x0e_schedule_time\"\xc1\x01\n" +
+	"\x04Turn\x12E\n" +
+	"\x04role\x18\x01 \x01(\tB1\x9a\xb5\x18-R\x05agentR\x04userR\rfunction_callR\x0ffunction_resultR\x04role\x12\x18\n" +
 	"\acontent\x18\x02 \x01(\tR\acontent\x12\x19\n" +
 	"\bstart_ms\x18\x03 \x01(\x05R\astartMs\x12\x15\n" +
 	"\x06end_ms\x18\x04 \x01(\x05R\x05endMs\x12 \n" +
@@ -1611,11 +1612,12 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\vturn_max_ms\x18\x03 \x01(\x05H\x02R\tturnMaxMs\x88\x01\x01:\x04\x88\xb5\x18\x01B\x0e\n" +
 	"\f_greeting_msB\x0e\n" +
 	"\f_turn_p50_msB\x0e\n" +
-	"\f_turn_max_ms\"\xa8\x02\n" +
-	"\x10PlaceCallRequest\x12\x0e\n" +
-	"\x02to\x18\x01 \x01(\tR\x02to\x12\x1f\n" +
-	"\bagent_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x04R\aagentId\x12g\n" +
-	"\tvariables\x18\x03 \x03(\v2..callwright.v1.PlaceCallRequest.VariablesEntryB\x19\x8a\xb5\x18\x15(\x01:\x11invalid_variablesR\tvariables\x12(\n" +
+	"\f_turn_max_ms\"\xe8\x02\n" +
+	"\x10PlaceCallRequest\x12,\n" +
+	"\x02to\x18\x01 \x01(\tB\x1c\x9a\xb5\x18\x18\b\x01Z\x04e164j\x0e\"+15005550006\"R\x02to\x12%\n" +
+	"\bagent_id\x18\x02 \x01(\tB\n" +
+	"\x90\xb5\x18\x04\x9a\xb5\x18\x02\b\x01R\aagentId\x12\x82\x01\n" +
+	"\tvariables\x18\x03 \x03(\v2..callwright.v1.PlaceCallRequest.VariablesEntryB4\x8a\xb5\x18\x15(\x01:\x11invalid_variables\x9a\xb5\x18\x170\xe8\a@2j\x10{\"name\":\"Maria\"}R\tvariables\x12(\n" +
 	"\bmetadata\x18\x04 \x01(\tB\f\x8a\xb5\x18\b2\x06objectR\bmetadata\x12\x12\n" +
 	"\x04test\x18\x05 \x01(\bR\x04test\x1a<\n" +
 	"\x0eVariablesEntry\x12\x10\n" +
@@ -1626,10 +1628,10 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\n" +
 	"PlacedCall\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\tR\x06status\x12\x1d\n" +
-	"\acall_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x06R\x06callId\"\x9b\x01\n" +
-	"\x10ListCallsRequest\x12\x12\n" +
-	"\x04skip\x18\x01 \x01(\x05R\x04skip\x12\x17\n" +
-	"\x04take\x18\x02 \x01(\x05H\x00R\x04take\x88\x01\x01\x12\"\n" +
+	"\acall_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x06R\x06callId\"\xc0\x01\n" +
+	"\x10ListCallsRequest\x12$\n" +
+	"\x04skip\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x04skip\x12*\n" +
+	"\x04take\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0210H\x00R\x04take\x88\x01\x01\x12\"\n" +
 	"\x05where\x18\x03 \x01(\tB\f\x8a\xb5\x18\b2\x06objectR\x05where\x12-\n" +
 	"\border_by\x18\x04 \x01(\tB\x12\x8a\xb5\x18\x0e\n" +
 	"\aorderBy2\x03anyR\aorderByB\a\n" +
@@ -1700,16 +1702,16 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\x17ANSWERED_BY_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x11ANSWERED_BY_HUMAN\x10\x01\x1a\t\x8a\xb5\x18\x05human\x12(\n" +
 	"\x15ANSWERED_BY_VOICEMAIL\x10\x02\x1a\r\x8a\xb5\x18\tvoicemail\x12\x1c\n" +
-	"\x0fANSWERED_BY_IVR\x10\x03\x1a\a\x8a\xb5\x18\x03ivr2\xb1\x05\n" +
-	"\vCallService\x12]\n" +
-	"\tPlaceCall\x12\x1f.callwright.v1.PlaceCallRequest\x1a .callwright.v1.PlaceCallResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02\x12V\n" +
+	"\x0fANSWERED_BY_IVR\x10\x03\x1a\a\x8a\xb5\x18\x03ivr2\x89\x06\n" +
+	"\vCallService\x12\xa3\x01\n" +
+	"\tPlaceCall\x12\x1f.callwright.v1.PlaceCallRequest\x1a .callwright.v1.PlaceCallResponse\"S\x8a\xb5\x18I\b\xc8\x01\x1a\x15400 invalid_variables\x1a\x12409 agent_inactive\x1a\x17429 usage_limit_reached \x01\x92\xb5\x18\x02\x10\x02\x12V\n" +
 	"\tListCalls\x12\x1f.callwright.v1.ListCallsRequest\x1a .callwright.v1.ListCallsResponse\"\x06\x92\xb5\x18\x02\x10\x01\x12P\n" +
 	"\aGetCall\x12\x1d.callwright.v1.GetCallRequest\x1a\x1e.callwright.v1.GetCallResponse\"\x06\x92\xb5\x18\x02\x10\x01\x12i\n" +
 	"\rGetCallDetail\x12#.callwright.v1.GetCallDetailRequest\x1a$.callwright.v1.GetCallDetailResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12`\n" +
 	"\n" +
-	"CancelCall\x12 .callwright.v1.CancelCallRequest\x1a!.callwright.v1.CancelCallResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02\x12`\n" +
+	"CancelCall\x12 .callwright.v1.CancelCallRequest\x1a!.callwright.v1.CancelCallResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02\x12q\n" +
 	"\n" +
-	"DeleteCall\x12 .callwright.v1.DeleteCallRequest\x1a!.callwright.v1.DeleteCallResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02\x12j\n" +
+	"DeleteCall\x12 .callwright.v1.DeleteCallRequest\x1a!.callwright.v1.DeleteCallResponse\"\x1e\x8a\xb5\x18\x14\b\xc8\x01\x1a\x0f409 call_active\x92\xb5\x18\x02\x10\x02\x12j\n" +
 	"\x0fStreamRecording\x12%.callwright.v1.StreamRecordingRequest\x1a&.callwright.v1.StreamRecordingResponse\"\x06\x92\xb5\x18\x02\x10\x010\x01BAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
 
 var (

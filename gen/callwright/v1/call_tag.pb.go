@@ -184,9 +184,9 @@ func (x *CallTag) GetCreated() bool {
 
 type CreateCallTagRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 64 characters after trimming. Required.
+	// Trimmed.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Up to 8 characters; absent, null or empty: none.
+	// Absent, null or empty: none.
 	Emoji         *string `protobuf:"bytes,2,opt,name=emoji,proto3,oneof" json:"emoji,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -282,13 +282,12 @@ func (x *CreateCallTagResponse) GetData() *CallTag {
 
 type ListCallTagsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return: 50 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// Case-insensitive part of the name, up to 100 characters; % and _ are literal.
-	Q string `protobuf:"bytes,3,opt,name=q,proto3" json:"q,omitempty"`
-	// Absent: created_at:desc.
+	// Case-insensitive part of the name; % and _ are literal.
+	Q             string      `protobuf:"bytes,3,opt,name=q,proto3" json:"q,omitempty"`
 	Sort          CallTagSort `protobuf:"varint,4,opt,name=sort,proto3,enum=callwright.v1.CallTagSort" json:"sort,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -495,9 +494,9 @@ func (x *GetCallTagResponse) GetData() *CallTag {
 type UpdateCallTagRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// 1 to 64 characters after trimming.
+	// Trimmed.
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// Up to 8 characters; empty clears, null is refused.
+	// Empty clears, null is refused.
 	Emoji         *string `protobuf:"bytes,3,opt,name=emoji,proto3,oneof" json:"emoji,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -761,7 +760,7 @@ func (x *DeletedCallTag) GetCascadedCount() int32 {
 type SetCallTagRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The tag; null (gRPC: empty with clear) takes it away. Required.
+	// The tag; null (gRPC: empty with clear) takes it away.
 	CallTagId *string `protobuf:"bytes,2,opt,name=call_tag_id,json=callTagId,proto3,oneof" json:"call_tag_id,omitempty"`
 	// Names of fields sent as null.
 	Clear         []string `protobuf:"bytes,3,rep,name=clear,proto3" json:"clear,omitempty"`
@@ -939,18 +938,18 @@ const file_callwright_v1_call_tag_proto_rawDesc = "" +
 	"\x06_emojiB\r\n" +
 	"\v_created_byB\n" +
 	"\n" +
-	"\b_created\"O\n" +
-	"\x14CreateCallTagRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
-	"\x05emoji\x18\x02 \x01(\tH\x00R\x05emoji\x88\x01\x01B\b\n" +
+	"\b_created\"}\n" +
+	"\x14CreateCallTagRequest\x12-\n" +
+	"\x04name\x18\x01 \x01(\tB\x19\x9a\xb5\x18\x15\b\x01(\x010@j\r\"Rescheduled\"R\x04name\x12,\n" +
+	"\x05emoji\x18\x02 \x01(\tB\x11\x9a\xb5\x18\r0\bj\t\"🗓️\"H\x00R\x05emoji\x88\x01\x01B\b\n" +
 	"\x06_emoji\"C\n" +
 	"\x15CreateCallTagResponse\x12*\n" +
-	"\x04data\x18\x01 \x01(\v2\x16.callwright.v1.CallTagR\x04data\"\x90\x01\n" +
-	"\x13ListCallTagsRequest\x12\x16\n" +
-	"\x06offset\x18\x01 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\f\n" +
-	"\x01q\x18\x03 \x01(\tR\x01q\x12.\n" +
-	"\x04sort\x18\x04 \x01(\x0e2\x1a.callwright.v1.CallTagSortR\x04sortB\b\n" +
+	"\x04data\x18\x01 \x01(\v2\x16.callwright.v1.CallTagR\x04data\"\xd6\x01\n" +
+	"\x13ListCallTagsRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01\x12\x14\n" +
+	"\x01q\x18\x03 \x01(\tB\x06\x9a\xb5\x18\x020dR\x01q\x12G\n" +
+	"\x04sort\x18\x04 \x01(\x0e2\x1a.callwright.v1.CallTagSortB\x17\x9a\xb5\x18\x13b\x11\"created_at:desc\"R\x04sortB\b\n" +
 	"\x06_limit\"}\n" +
 	"\x14ListCallTagsResponse\x12*\n" +
 	"\x04data\x18\x01 \x03(\v2\x16.callwright.v1.CallTagR\x04data\x129\n" +
@@ -960,11 +959,11 @@ const file_callwright_v1_call_tag_proto_rawDesc = "" +
 	"\x11GetCallTagRequest\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\tR\x02id\"@\n" +
 	"\x12GetCallTagResponse\x12*\n" +
-	"\x04data\x18\x01 \x01(\v2\x16.callwright.v1.CallTagR\x04data\"\x83\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x16.callwright.v1.CallTagR\x04data\"\x91\x01\n" +
 	"\x14UpdateCallTagRequest\x12\x14\n" +
-	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\tR\x02id\x12\x1f\n" +
-	"\x04name\x18\x02 \x01(\tB\x06\x8a\xb5\x18\x02\x18\x01H\x00R\x04name\x88\x01\x01\x12!\n" +
-	"\x05emoji\x18\x03 \x01(\tB\x06\x8a\xb5\x18\x02\x18\x01H\x01R\x05emoji\x88\x01\x01B\a\n" +
+	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\tR\x02id\x12'\n" +
+	"\x04name\x18\x02 \x01(\tB\x0e\x8a\xb5\x18\x02\x18\x01\x9a\xb5\x18\x04(\x010@H\x00R\x04name\x88\x01\x01\x12'\n" +
+	"\x05emoji\x18\x03 \x01(\tB\f\x8a\xb5\x18\x02\x18\x01\x9a\xb5\x18\x020\bH\x01R\x05emoji\x88\x01\x01B\a\n" +
 	"\x05_nameB\b\n" +
 	"\x06_emoji\"C\n" +
 	"\x15UpdateCallTagResponse\x12*\n" +
@@ -978,10 +977,11 @@ const file_callwright_v1_call_tag_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\bR\adeleted\x12*\n" +
 	"\x0ecascaded_count\x18\x03 \x01(\x05H\x00R\rcascadedCount\x88\x01\x01B\x11\n" +
-	"\x0f_cascaded_count\"\x82\x01\n" +
+	"\x0f_cascaded_count\"\x88\x01\n" +
 	"\x11SetCallTagRequest\x12\x14\n" +
-	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x06R\x02id\x12)\n" +
-	"\vcall_tag_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\tH\x00R\tcallTagId\x88\x01\x01\x12\x1c\n" +
+	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x06R\x02id\x12/\n" +
+	"\vcall_tag_id\x18\x02 \x01(\tB\n" +
+	"\x90\xb5\x18\t\x9a\xb5\x18\x02\b\x01H\x00R\tcallTagId\x88\x01\x01\x12\x1c\n" +
 	"\x05clear\x18\x03 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clearB\x0e\n" +
 	"\f_call_tag_id\"H\n" +
 	"\x12SetCallTagResponse\x122\n" +
@@ -996,14 +996,14 @@ const file_callwright_v1_call_tag_proto_rawDesc = "" +
 	"\x1dCALL_TAG_SORT_CREATED_AT_DESC\x10\x01\x1a\x13\x8a\xb5\x18\x0fcreated_at:desc\x124\n" +
 	"\x1cCALL_TAG_SORT_CREATED_AT_ASC\x10\x02\x1a\x12\x8a\xb5\x18\x0ecreated_at:asc\x12(\n" +
 	"\x16CALL_TAG_SORT_NAME_ASC\x10\x03\x1a\f\x8a\xb5\x18\bname:asc\x12*\n" +
-	"\x17CALL_TAG_SORT_NAME_DESC\x10\x04\x1a\r\x8a\xb5\x18\tname:desc2\x86\x05\n" +
+	"\x17CALL_TAG_SORT_NAME_DESC\x10\x04\x1a\r\x8a\xb5\x18\tname:desc2\xa9\x05\n" +
 	"\x0eCallTagService\x12r\n" +
 	"\rCreateCallTag\x12#.callwright.v1.CreateCallTagRequest\x1a$.callwright.v1.CreateCallTagResponse\"\x16\x8a\xb5\x18\f\b\xc9\x01\x12\acreated\x92\xb5\x18\x02\x10\x02\x12f\n" +
 	"\fListCallTags\x12\".callwright.v1.ListCallTagsRequest\x1a#.callwright.v1.ListCallTagsResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12`\n" +
 	"\n" +
-	"GetCallTag\x12 .callwright.v1.GetCallTagRequest\x1a!.callwright.v1.GetCallTagResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12i\n" +
-	"\rUpdateCallTag\x12#.callwright.v1.UpdateCallTagRequest\x1a$.callwright.v1.UpdateCallTagResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02\x12i\n" +
-	"\rDeleteCallTag\x12#.callwright.v1.DeleteCallTagRequest\x1a$.callwright.v1.DeleteCallTagResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02\x12`\n" +
+	"GetCallTag\x12 .callwright.v1.GetCallTagRequest\x1a!.callwright.v1.GetCallTagResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12|\n" +
+	"\rUpdateCallTag\x12#.callwright.v1.UpdateCallTagRequest\x1a$.callwright.v1.UpdateCallTagResponse\" \x8a\xb5\x18\x16\b\xc8\x01\x1a\x11409 duplicate_tag\x92\xb5\x18\x02\x10\x02\x12y\n" +
+	"\rDeleteCallTag\x12#.callwright.v1.DeleteCallTagRequest\x1a$.callwright.v1.DeleteCallTagResponse\"\x1d\x8a\xb5\x18\x13\b\xc8\x01\x1a\x0e409 tag_in_use\x92\xb5\x18\x02\x10\x02\x12`\n" +
 	"\n" +
 	"SetCallTag\x12 .callwright.v1.SetCallTagRequest\x1a!.callwright.v1.SetCallTagResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02BAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
 

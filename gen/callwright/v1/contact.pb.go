@@ -24,16 +24,14 @@ const (
 
 // A person.
 type Contact struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Id        string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	FirstName *string                `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3,oneof" json:"first_name,omitempty"`
-	LastName  *string                `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3,oneof" json:"last_name,omitempty"`
-	// E.164.
-	Phone           string  `protobuf:"bytes,4,opt,name=phone,proto3" json:"phone,omitempty"`
-	Email           *string `protobuf:"bytes,5,opt,name=email,proto3,oneof" json:"email,omitempty"`
-	AdditionalNotes *string `protobuf:"bytes,6,opt,name=additional_notes,json=additionalNotes,proto3,oneof" json:"additional_notes,omitempty"`
-	// active, archived or do_not_call.
-	Status string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Id              string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	FirstName       *string                `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3,oneof" json:"first_name,omitempty"`
+	LastName        *string                `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3,oneof" json:"last_name,omitempty"`
+	Phone           string                 `protobuf:"bytes,4,opt,name=phone,proto3" json:"phone,omitempty"`
+	Email           *string                `protobuf:"bytes,5,opt,name=email,proto3,oneof" json:"email,omitempty"`
+	AdditionalNotes *string                `protobuf:"bytes,6,opt,name=additional_notes,json=additionalNotes,proto3,oneof" json:"additional_notes,omitempty"`
+	Status          string                 `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
 	// Values by key of the workspace's custom fields.
 	CustomFields  string                 `protobuf:"bytes,8,opt,name=custom_fields,json=customFields,proto3" json:"custom_fields,omitempty"`
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -156,11 +154,10 @@ type CustomFieldWarning struct {
 	// Enrollment only: position of the contact in the request.
 	Index *int32 `protobuf:"varint,1,opt,name=index,proto3,oneof" json:"index,omitempty"`
 	// Enrollment only.
-	Phone *string `protobuf:"bytes,2,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
-	Key   string  `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
-	// unknown_key, archived_key, reserved_key, type_mismatch, option_invalid, too_long or empty_value.
-	Code          string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
-	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	Phone         *string `protobuf:"bytes,2,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
+	Key           string  `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	Code          string  `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
+	Message       string  `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -231,20 +228,14 @@ func (x *CustomFieldWarning) GetMessage() string {
 }
 
 type CreateContactRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Up to 100 characters.
-	FirstName *string `protobuf:"bytes,1,opt,name=first_name,json=firstName,proto3,oneof" json:"first_name,omitempty"`
-	// Up to 100 characters.
-	LastName *string `protobuf:"bytes,2,opt,name=last_name,json=lastName,proto3,oneof" json:"last_name,omitempty"`
-	// E.164. Required.
-	Phone string `protobuf:"bytes,3,opt,name=phone,proto3" json:"phone,omitempty"`
-	// Up to 254 characters.
-	Email *string `protobuf:"bytes,4,opt,name=email,proto3,oneof" json:"email,omitempty"`
-	// Up to 5,000 characters.
-	AdditionalNotes *string `protobuf:"bytes,5,opt,name=additional_notes,json=additionalNotes,proto3,oneof" json:"additional_notes,omitempty"`
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	FirstName       *string                `protobuf:"bytes,1,opt,name=first_name,json=firstName,proto3,oneof" json:"first_name,omitempty"`
+	LastName        *string                `protobuf:"bytes,2,opt,name=last_name,json=lastName,proto3,oneof" json:"last_name,omitempty"`
+	Phone           string                 `protobuf:"bytes,3,opt,name=phone,proto3" json:"phone,omitempty"`
+	Email           *string                `protobuf:"bytes,4,opt,name=email,proto3,oneof" json:"email,omitempty"`
+	AdditionalNotes *string                `protobuf:"bytes,5,opt,name=additional_notes,json=additionalNotes,proto3,oneof" json:"additional_notes,omitempty"`
 	// Values by key; entries that do not fit their definition are dropped and reported.
-	CustomFields string `protobuf:"bytes,6,opt,name=custom_fields,json=customFields,proto3" json:"custom_fields,omitempty"`
-	// active, archived or do_not_call. Absent: active.
+	CustomFields  string  `protobuf:"bytes,6,opt,name=custom_fields,json=customFields,proto3" json:"custom_fields,omitempty"`
 	Status        *string `protobuf:"bytes,7,opt,name=status,proto3,oneof" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -384,9 +375,9 @@ func (x *CreateContactResponse) GetCustomFieldWarnings() []*CustomFieldWarning {
 
 type ListContactsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Skip int32 `protobuf:"varint,1,opt,name=skip,proto3" json:"skip,omitempty"`
-	// Rows to return: 10 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Take *int32 `protobuf:"varint,2,opt,name=take,proto3,oneof" json:"take,omitempty"`
 	// Filter as a JSON object: {field: value | {op: value}, AND, OR, NOT}.
 	Where string `protobuf:"bytes,3,opt,name=where,proto3" json:"where,omitempty"`
@@ -608,20 +599,14 @@ type UpdateContactRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Names of fields whose value is taken away.
-	Clear []string `protobuf:"bytes,2,rep,name=clear,proto3" json:"clear,omitempty"`
-	// Up to 100 characters.
-	FirstName *string `protobuf:"bytes,3,opt,name=first_name,json=firstName,proto3,oneof" json:"first_name,omitempty"`
-	// Up to 100 characters.
-	LastName *string `protobuf:"bytes,4,opt,name=last_name,json=lastName,proto3,oneof" json:"last_name,omitempty"`
-	// E.164.
-	Phone *string `protobuf:"bytes,5,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
-	// Up to 254 characters.
-	Email *string `protobuf:"bytes,6,opt,name=email,proto3,oneof" json:"email,omitempty"`
-	// Up to 5,000 characters.
-	AdditionalNotes *string `protobuf:"bytes,7,opt,name=additional_notes,json=additionalNotes,proto3,oneof" json:"additional_notes,omitempty"`
+	Clear           []string `protobuf:"bytes,2,rep,name=clear,proto3" json:"clear,omitempty"`
+	FirstName       *string  `protobuf:"bytes,3,opt,name=first_name,json=firstName,proto3,oneof" json:"first_name,omitempty"`
+	LastName        *string  `protobuf:"bytes,4,opt,name=last_name,json=lastName,proto3,oneof" json:"last_name,omitempty"`
+	Phone           *string  `protobuf:"bytes,5,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
+	Email           *string  `protobuf:"bytes,6,opt,name=email,proto3,oneof" json:"email,omitempty"`
+	AdditionalNotes *string  `protobuf:"bytes,7,opt,name=additional_notes,json=additionalNotes,proto3,oneof" json:"additional_notes,omitempty"`
 	// Keys sent are written, keys omitted stay, a null takes a key away.
-	CustomFields string `protobuf:"bytes,8,opt,name=custom_fields,json=customFields,proto3" json:"custom_fields,omitempty"`
-	// active, archived or do_not_call.
+	CustomFields  string  `protobuf:"bytes,8,opt,name=custom_fields,json=customFields,proto3" json:"custom_fields,omitempty"`
 	Status        *string `protobuf:"bytes,9,opt,name=status,proto3,oneof" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -865,16 +850,17 @@ var File_callwright_v1_contact_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_contact_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcallwright/v1/contact.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf2\x03\n" +
+	"\x1bcallwright/v1/contact.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa3\x04\n" +
 	"\aContact\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\aR\x02id\x12\"\n" +
 	"\n" +
 	"first_name\x18\x02 \x01(\tH\x00R\tfirstName\x88\x01\x01\x12 \n" +
-	"\tlast_name\x18\x03 \x01(\tH\x01R\blastName\x88\x01\x01\x12\x14\n" +
-	"\x05phone\x18\x04 \x01(\tR\x05phone\x12\x19\n" +
+	"\tlast_name\x18\x03 \x01(\tH\x01R\blastName\x88\x01\x01\x12 \n" +
+	"\x05phone\x18\x04 \x01(\tB\n" +
+	"\x9a\xb5\x18\x06Z\x04e164R\x05phone\x12\x19\n" +
 	"\x05email\x18\x05 \x01(\tH\x02R\x05email\x88\x01\x01\x12.\n" +
-	"\x10additional_notes\x18\x06 \x01(\tH\x03R\x0fadditionalNotes\x88\x01\x01\x12\x16\n" +
-	"\x06status\x18\a \x01(\tR\x06status\x121\n" +
+	"\x10additional_notes\x18\x06 \x01(\tH\x03R\x0fadditionalNotes\x88\x01\x01\x12;\n" +
+	"\x06status\x18\a \x01(\tB#\x9a\xb5\x18\x1fR\x06activeR\barchivedR\vdo_not_callR\x06status\x121\n" +
 	"\rcustom_fields\x18\b \x01(\tB\f\x8a\xb5\x18\b2\x06objectR\fcustomFields\x129\n" +
 	"\n" +
 	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
@@ -886,24 +872,25 @@ const file_callwright_v1_contact_proto_rawDesc = "" +
 	"\n" +
 	"_last_nameB\b\n" +
 	"\x06_emailB\x13\n" +
-	"\x11_additional_notes\"\x9e\x01\n" +
+	"\x11_additional_notes\"\x83\x02\n" +
 	"\x12CustomFieldWarning\x12\x19\n" +
 	"\x05index\x18\x01 \x01(\x05H\x00R\x05index\x88\x01\x01\x12\x19\n" +
 	"\x05phone\x18\x02 \x01(\tH\x01R\x05phone\x88\x01\x01\x12\x10\n" +
-	"\x03key\x18\x03 \x01(\tR\x03key\x12\x12\n" +
-	"\x04code\x18\x04 \x01(\tR\x04code\x12\x18\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\x12w\n" +
+	"\x04code\x18\x04 \x01(\tBc\x9a\xb5\x18_R\vunknown_keyR\farchived_keyR\freserved_keyR\rtype_mismatchR\x0eoption_invalidR\btoo_longR\vempty_valueR\x04code\x12\x18\n" +
 	"\amessage\x18\x05 \x01(\tR\amessageB\b\n" +
 	"\x06_indexB\b\n" +
-	"\x06_phone\"\xd4\x02\n" +
-	"\x14CreateContactRequest\x12\"\n" +
+	"\x06_phone\"\xce\x03\n" +
+	"\x14CreateContactRequest\x123\n" +
 	"\n" +
-	"first_name\x18\x01 \x01(\tH\x00R\tfirstName\x88\x01\x01\x12 \n" +
-	"\tlast_name\x18\x02 \x01(\tH\x01R\blastName\x88\x01\x01\x12\x14\n" +
-	"\x05phone\x18\x03 \x01(\tR\x05phone\x12\x19\n" +
-	"\x05email\x18\x04 \x01(\tH\x02R\x05email\x88\x01\x01\x12.\n" +
-	"\x10additional_notes\x18\x05 \x01(\tH\x03R\x0fadditionalNotes\x88\x01\x01\x121\n" +
-	"\rcustom_fields\x18\x06 \x01(\tB\f\x8a\xb5\x18\b2\x06objectR\fcustomFields\x12\x1b\n" +
-	"\x06status\x18\a \x01(\tH\x04R\x06status\x88\x01\x01B\r\n" +
+	"first_name\x18\x01 \x01(\tB\x0f\x9a\xb5\x18\v0dj\a\"Maria\"H\x00R\tfirstName\x88\x01\x01\x123\n" +
+	"\tlast_name\x18\x02 \x01(\tB\x11\x9a\xb5\x18\r0dj\t\"Alvarez\"H\x01R\blastName\x88\x01\x01\x12\"\n" +
+	"\x05phone\x18\x03 \x01(\tB\f\x9a\xb5\x18\b\b\x01Z\x04e164R\x05phone\x12)\n" +
+	"\x05email\x18\x04 \x01(\tB\x0e\x9a\xb5\x18\n" +
+	"0\xfe\x01Z\x05emailH\x02R\x05email\x88\x01\x01\x127\n" +
+	"\x10additional_notes\x18\x05 \x01(\tB\a\x9a\xb5\x18\x030\x88'H\x03R\x0fadditionalNotes\x88\x01\x01\x121\n" +
+	"\rcustom_fields\x18\x06 \x01(\tB\f\x8a\xb5\x18\b2\x06objectR\fcustomFields\x12J\n" +
+	"\x06status\x18\a \x01(\tB-\x9a\xb5\x18)R\x06activeR\barchivedR\vdo_not_callb\b\"active\"H\x04R\x06status\x88\x01\x01B\r\n" +
 	"\v_first_nameB\f\n" +
 	"\n" +
 	"_last_nameB\b\n" +
@@ -912,10 +899,10 @@ const file_callwright_v1_contact_proto_rawDesc = "" +
 	"\a_status\"\xa2\x01\n" +
 	"\x15CreateContactResponse\x12*\n" +
 	"\x04data\x18\x01 \x01(\v2\x16.callwright.v1.ContactR\x04data\x12]\n" +
-	"\x15custom_field_warnings\x18\x02 \x03(\v2!.callwright.v1.CustomFieldWarningB\x06\x8a\xb5\x18\x02 \x01R\x13customFieldWarnings\"\x9e\x01\n" +
-	"\x13ListContactsRequest\x12\x12\n" +
-	"\x04skip\x18\x01 \x01(\x05R\x04skip\x12\x17\n" +
-	"\x04take\x18\x02 \x01(\x05H\x00R\x04take\x88\x01\x01\x12\"\n" +
+	"\x15custom_field_warnings\x18\x02 \x03(\v2!.callwright.v1.CustomFieldWarningB\x06\x8a\xb5\x18\x02 \x01R\x13customFieldWarnings\"\xc3\x01\n" +
+	"\x13ListContactsRequest\x12$\n" +
+	"\x04skip\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x04skip\x12*\n" +
+	"\x04take\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0210H\x00R\x04take\x88\x01\x01\x12\"\n" +
 	"\x05where\x18\x03 \x01(\tB\f\x8a\xb5\x18\b2\x06objectR\x05where\x12-\n" +
 	"\border_by\x18\x04 \x01(\tB\x12\x8a\xb5\x18\x0e\n" +
 	"\aorderBy2\x03anyR\aorderByB\a\n" +
@@ -929,18 +916,20 @@ const file_callwright_v1_contact_proto_rawDesc = "" +
 	"\x11GetContactRequest\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\aR\x02id\"F\n" +
 	"\x12GetContactResponse\x120\n" +
-	"\acontact\x18\x01 \x01(\v2\x16.callwright.v1.ContactR\acontact\"\x97\x03\n" +
+	"\acontact\x18\x01 \x01(\v2\x16.callwright.v1.ContactR\acontact\"\xf1\x03\n" +
 	"\x14UpdateContactRequest\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\aR\x02id\x12\x1c\n" +
-	"\x05clear\x18\x02 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12\"\n" +
+	"\x05clear\x18\x02 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12*\n" +
 	"\n" +
-	"first_name\x18\x03 \x01(\tH\x00R\tfirstName\x88\x01\x01\x12 \n" +
-	"\tlast_name\x18\x04 \x01(\tH\x01R\blastName\x88\x01\x01\x12\x19\n" +
-	"\x05phone\x18\x05 \x01(\tH\x02R\x05phone\x88\x01\x01\x12\x19\n" +
-	"\x05email\x18\x06 \x01(\tH\x03R\x05email\x88\x01\x01\x12.\n" +
-	"\x10additional_notes\x18\a \x01(\tH\x04R\x0fadditionalNotes\x88\x01\x01\x121\n" +
-	"\rcustom_fields\x18\b \x01(\tB\f\x8a\xb5\x18\b2\x06objectR\fcustomFields\x12\x1b\n" +
-	"\x06status\x18\t \x01(\tH\x05R\x06status\x88\x01\x01B\r\n" +
+	"first_name\x18\x03 \x01(\tB\x06\x9a\xb5\x18\x020dH\x00R\tfirstName\x88\x01\x01\x12(\n" +
+	"\tlast_name\x18\x04 \x01(\tB\x06\x9a\xb5\x18\x020dH\x01R\blastName\x88\x01\x01\x12%\n" +
+	"\x05phone\x18\x05 \x01(\tB\n" +
+	"\x9a\xb5\x18\x06Z\x04e164H\x02R\x05phone\x88\x01\x01\x12)\n" +
+	"\x05email\x18\x06 \x01(\tB\x0e\x9a\xb5\x18\n" +
+	"0\xfe\x01Z\x05emailH\x03R\x05email\x88\x01\x01\x127\n" +
+	"\x10additional_notes\x18\a \x01(\tB\a\x9a\xb5\x18\x030\x88'H\x04R\x0fadditionalNotes\x88\x01\x01\x121\n" +
+	"\rcustom_fields\x18\b \x01(\tB\f\x8a\xb5\x18\b2\x06objectR\fcustomFields\x12@\n" +
+	"\x06status\x18\t \x01(\tB#\x9a\xb5\x18\x1fR\x06activeR\barchivedR\vdo_not_callH\x05R\x06status\x88\x01\x01B\r\n" +
 	"\v_first_nameB\f\n" +
 	"\n" +
 	"_last_nameB\b\n" +
@@ -954,9 +943,9 @@ const file_callwright_v1_contact_proto_rawDesc = "" +
 	"\x14DeleteContactRequest\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\aR\x02id\"1\n" +
 	"\x15DeleteContactResponse\x12\x18\n" +
-	"\amessage\x18\x01 \x01(\tR\amessage2\x8d\x04\n" +
-	"\x0eContactService\x12i\n" +
-	"\rCreateContact\x12#.callwright.v1.CreateContactRequest\x1a$.callwright.v1.CreateContactResponse\"\r\x8a\xb5\x18\x03\b\xc9\x01\x92\xb5\x18\x02\x10\x02\x12_\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage2\x8f\x04\n" +
+	"\x0eContactService\x12k\n" +
+	"\rCreateContact\x12#.callwright.v1.CreateContactRequest\x1a$.callwright.v1.CreateContactResponse\"\x0f\x8a\xb5\x18\x05\b\xc9\x01 \x01\x92\xb5\x18\x02\x10\x02\x12_\n" +
 	"\fListContacts\x12\".callwright.v1.ListContactsRequest\x1a#.callwright.v1.ListContactsResponse\"\x06\x92\xb5\x18\x02\x10\x01\x12Y\n" +
 	"\n" +
 	"GetContact\x12 .callwright.v1.GetContactRequest\x1a!.callwright.v1.GetContactResponse\"\x06\x92\xb5\x18\x02\x10\x01\x12i\n" +

@@ -24,26 +24,22 @@ const (
 
 // Definition of a field that contacts may have.
 type CustomField struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Given by the service; ignored in requests.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Given by the service; ignored in requests.
-	WorkspaceId string `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
-	// Given by the service; ignored in requests.
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Given by the service; ignored in requests.
-	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	WorkspaceId string                 `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
+	CreatedAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt   *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Update only: names of fields whose value is taken away.
 	Clear []string `protobuf:"bytes,5,rep,name=clear,proto3" json:"clear,omitempty"`
-	// ^[a-z][a-z0-9_]{0,62}$, none of the contact's own field names. Required on create; does not change.
+	// None of the contact's own field names. Does not change after the create.
 	Key *string `protobuf:"bytes,6,opt,name=key,proto3,oneof" json:"key,omitempty"`
-	// 1 to 128 characters. Absent: the key.
+	// Absent: the key.
 	Label *string `protobuf:"bytes,7,opt,name=label,proto3,oneof" json:"label,omitempty"`
-	// text, number, boolean, date, select, multi_select, url or email. Required on create; does not change.
+	// Does not change after the create.
 	Type *string `protobuf:"bytes,8,opt,name=type,proto3,oneof" json:"type,omitempty"`
-	// select, multi_select: what may be chosen, 1 to 200 distinct texts.
+	// select, multi_select: what may be chosen; each text once.
 	Options []string `protobuf:"bytes,9,rep,name=options,proto3" json:"options,omitempty"`
-	// text, url, email: most characters of a value, 1 to 5,000.
+	// text, url, email: most characters of a value.
 	MaxLength *int32 `protobuf:"varint,10,opt,name=max_length,json=maxLength,proto3,oneof" json:"max_length,omitempty"`
 	// Takes no new values; those there are stay.
 	Archived      *bool `protobuf:"varint,11,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
@@ -248,9 +244,9 @@ func (x *CreateCustomFieldResponse) GetData() *CustomField {
 
 type ListCustomFieldsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return: 50 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// Only archived ones, or only those that are not.
 	Archived      *bool `protobuf:"varint,3,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
@@ -700,22 +696,24 @@ var File_callwright_v1_custom_field_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_custom_field_proto_rawDesc = "" +
 	"\n" +
-	" callwright/v1/custom_field.proto\x12\rcallwright.v1\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc7\x03\n" +
-	"\vCustomField\x12\x14\n" +
-	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\rR\x02id\x12'\n" +
-	"\fworkspace_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x01R\vworkspaceId\x129\n" +
+	" callwright/v1/custom_field.proto\x12\rcallwright.v1\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x82\x05\n" +
+	"\vCustomField\x12\x1a\n" +
+	"\x02id\x18\x01 \x01(\tB\n" +
+	"\x90\xb5\x18\r\x9a\xb5\x18\x02\x10\x01R\x02id\x12-\n" +
+	"\fworkspace_id\x18\x02 \x01(\tB\n" +
+	"\x90\xb5\x18\x01\x9a\xb5\x18\x02\x10\x01R\vworkspaceId\x12A\n" +
 	"\n" +
-	"created_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"created_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x06\x9a\xb5\x18\x02\x10\x01R\tcreatedAt\x12A\n" +
 	"\n" +
-	"updated_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x1c\n" +
-	"\x05clear\x18\x05 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12\x15\n" +
-	"\x03key\x18\x06 \x01(\tH\x00R\x03key\x88\x01\x01\x12\x19\n" +
-	"\x05label\x18\a \x01(\tH\x01R\x05label\x88\x01\x01\x12\x17\n" +
-	"\x04type\x18\b \x01(\tH\x02R\x04type\x88\x01\x01\x12\x18\n" +
-	"\aoptions\x18\t \x03(\tR\aoptions\x12\"\n" +
+	"updated_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x06\x9a\xb5\x18\x02\x10\x01R\tupdatedAt\x12\x1c\n" +
+	"\x05clear\x18\x05 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12?\n" +
+	"\x03key\x18\x06 \x01(\tB(\x9a\xb5\x18$\b\x01J\x16^[a-z][a-z0-9_]{0,62}$j\b\"crm_id\"H\x00R\x03key\x88\x01\x01\x12$\n" +
+	"\x05label\x18\a \x01(\tB\t\x9a\xb5\x18\x05(\x010\x80\x01H\x01R\x05label\x88\x01\x01\x12^\n" +
+	"\x04type\x18\b \x01(\tBE\x9a\xb5\x18A\b\x01R\x04textR\x06numberR\abooleanR\x04dateR\x06selectR\fmulti_selectR\x03urlR\x05emailH\x02R\x04type\x88\x01\x01\x12#\n" +
+	"\aoptions\x18\t \x03(\tB\t\x9a\xb5\x18\x058\x01@\xc8\x01R\aoptions\x12:\n" +
 	"\n" +
 	"max_length\x18\n" +
-	" \x01(\x05H\x03R\tmaxLength\x88\x01\x01\x12\x1f\n" +
+	" \x01(\x05B\x16\x9a\xb5\x18\x12\x19\x00\x00\x00\x00\x00\x00\xf0?!\x00\x00\x00\x00\x00\x88\xb3@H\x03R\tmaxLength\x88\x01\x01\x12\x1f\n" +
 	"\barchived\x18\v \x01(\bH\x04R\barchived\x88\x01\x01:\x04\x88\xb5\x18\x01B\x06\n" +
 	"\x04_keyB\b\n" +
 	"\x06_labelB\a\n" +
@@ -725,10 +723,10 @@ const file_callwright_v1_custom_field_proto_rawDesc = "" +
 	"\x18CreateCustomFieldRequest\x12=\n" +
 	"\fcustom_field\x18\x01 \x01(\v2\x1a.callwright.v1.CustomFieldR\vcustomField\"K\n" +
 	"\x19CreateCustomFieldResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.callwright.v1.CustomFieldR\x04data\"\x84\x01\n" +
-	"\x17ListCustomFieldsRequest\x12\x16\n" +
-	"\x06offset\x18\x01 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x1f\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.callwright.v1.CustomFieldR\x04data\"\xa9\x01\n" +
+	"\x17ListCustomFieldsRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01\x12\x1f\n" +
 	"\barchived\x18\x03 \x01(\bH\x01R\barchived\x88\x01\x01B\b\n" +
 	"\x06_limitB\v\n" +
 	"\t_archived\"\x85\x01\n" +
@@ -753,9 +751,9 @@ const file_callwright_v1_custom_field_proto_rawDesc = "" +
 	"\x12DeletedCustomField\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\bR\adeleted\x12\x1a\n" +
-	"\barchived\x18\x03 \x01(\bR\barchived2\xdb\x04\n" +
-	"\x12CustomFieldService\x12u\n" +
-	"\x11CreateCustomField\x12'.callwright.v1.CreateCustomFieldRequest\x1a(.callwright.v1.CreateCustomFieldResponse\"\r\x8a\xb5\x18\x03\b\xc9\x01\x92\xb5\x18\x02\x10\x02\x12r\n" +
+	"\barchived\x18\x03 \x01(\bR\barchived2\xf0\x04\n" +
+	"\x12CustomFieldService\x12\x89\x01\n" +
+	"\x11CreateCustomField\x12'.callwright.v1.CreateCustomFieldRequest\x1a(.callwright.v1.CreateCustomFieldResponse\"!\x8a\xb5\x18\x17\b\xc9\x01\x1a\x12409 already_exists\x92\xb5\x18\x02\x10\x02\x12r\n" +
 	"\x10ListCustomFields\x12&.callwright.v1.ListCustomFieldsRequest\x1a'.callwright.v1.ListCustomFieldsResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12l\n" +
 	"\x0eGetCustomField\x12$.callwright.v1.GetCustomFieldRequest\x1a%.callwright.v1.GetCustomFieldResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12u\n" +
 	"\x11UpdateCustomField\x12'.callwright.v1.UpdateCustomFieldRequest\x1a(.callwright.v1.UpdateCustomFieldResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02\x12u\n" +

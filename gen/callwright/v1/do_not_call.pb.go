@@ -27,11 +27,9 @@ type DoNotCall struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	WorkspaceId string                 `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
-	// E.164.
-	Phone string `protobuf:"bytes,3,opt,name=phone,proto3" json:"phone,omitempty"`
-	// Up to 500 characters.
-	Reason    *string                `protobuf:"bytes,4,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	Phone       string                 `protobuf:"bytes,3,opt,name=phone,proto3" json:"phone,omitempty"`
+	Reason      *string                `protobuf:"bytes,4,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	CreatedAt   *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Only in the answer to a create: this request made the entry.
 	Created       *bool `protobuf:"varint,6,opt,name=created,proto3,oneof" json:"created,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -111,11 +109,9 @@ func (x *DoNotCall) GetCreated() bool {
 }
 
 type CreateDoNotCallRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// E.164. Required.
-	Phone string `protobuf:"bytes,1,opt,name=phone,proto3" json:"phone,omitempty"`
-	// Up to 500 characters.
-	Reason        *string `protobuf:"bytes,2,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Phone         string                 `protobuf:"bytes,1,opt,name=phone,proto3" json:"phone,omitempty"`
+	Reason        *string                `protobuf:"bytes,2,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -210,9 +206,9 @@ func (x *CreateDoNotCallResponse) GetData() *DoNotCall {
 
 type ListDoNotCallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return: 50 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// Exact number.
 	Phone         string `protobuf:"bytes,3,opt,name=phone,proto3" json:"phone,omitempty"`
@@ -415,27 +411,28 @@ var File_callwright_v1_do_not_call_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_do_not_call_proto_rawDesc = "" +
 	"\n" +
-	"\x1fcallwright/v1/do_not_call.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfc\x01\n" +
+	"\x1fcallwright/v1/do_not_call.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x91\x02\n" +
 	"\tDoNotCall\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x0eR\x02id\x12'\n" +
-	"\fworkspace_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x01R\vworkspaceId\x12\x14\n" +
-	"\x05phone\x18\x03 \x01(\tR\x05phone\x12\x1b\n" +
-	"\x06reason\x18\x04 \x01(\tH\x00R\x06reason\x88\x01\x01\x129\n" +
+	"\fworkspace_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x01R\vworkspaceId\x12 \n" +
+	"\x05phone\x18\x03 \x01(\tB\n" +
+	"\x9a\xb5\x18\x06Z\x04e164R\x05phone\x12$\n" +
+	"\x06reason\x18\x04 \x01(\tB\a\x9a\xb5\x18\x030\xf4\x03H\x00R\x06reason\x88\x01\x01\x129\n" +
 	"\n" +
 	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12%\n" +
 	"\acreated\x18\x06 \x01(\bB\x06\x8a\xb5\x18\x02 \x01H\x01R\acreated\x88\x01\x01:\x04\x88\xb5\x18\x01B\t\n" +
 	"\a_reasonB\n" +
 	"\n" +
-	"\b_created\"V\n" +
-	"\x16CreateDoNotCallRequest\x12\x14\n" +
-	"\x05phone\x18\x01 \x01(\tR\x05phone\x12\x1b\n" +
-	"\x06reason\x18\x02 \x01(\tH\x00R\x06reason\x88\x01\x01B\t\n" +
+	"\b_created\"m\n" +
+	"\x16CreateDoNotCallRequest\x12\"\n" +
+	"\x05phone\x18\x01 \x01(\tB\f\x9a\xb5\x18\b\b\x01Z\x04e164R\x05phone\x12$\n" +
+	"\x06reason\x18\x02 \x01(\tB\a\x9a\xb5\x18\x030\xf4\x03H\x00R\x06reason\x88\x01\x01B\t\n" +
 	"\a_reason\"G\n" +
 	"\x17CreateDoNotCallResponse\x12,\n" +
-	"\x04data\x18\x01 \x01(\v2\x18.callwright.v1.DoNotCallR\x04data\"i\n" +
-	"\x14ListDoNotCallRequest\x12\x16\n" +
-	"\x06offset\x18\x01 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x14\n" +
+	"\x04data\x18\x01 \x01(\v2\x18.callwright.v1.DoNotCallR\x04data\"\x8e\x01\n" +
+	"\x14ListDoNotCallRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01\x12\x14\n" +
 	"\x05phone\x18\x03 \x01(\tR\x05phoneB\b\n" +
 	"\x06_limit\"\x80\x01\n" +
 	"\x15ListDoNotCallResponse\x12,\n" +

@@ -24,26 +24,21 @@ const (
 
 // A telephone number of the workspace. Inbound calls to it reach its agent; outbound calls of its agent show it.
 type PhoneNumber struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Given by the service; ignored in requests.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Given by the service; ignored in requests.
-	WorkspaceId string `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
-	// Given by the service; ignored in requests.
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Given by the service; ignored in requests.
-	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	WorkspaceId string                 `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
+	CreatedAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt   *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Update only: names of fields whose value is taken away.
 	Clear []string `protobuf:"bytes,5,rep,name=clear,proto3" json:"clear,omitempty"`
-	// E.164. Required on create; unique in the workspace.
+	// Unique in the workspace.
 	Number *string `protobuf:"bytes,6,opt,name=number,proto3,oneof" json:"number,omitempty"`
-	// Up to 128 characters.
-	Label *string `protobuf:"bytes,7,opt,name=label,proto3,oneof" json:"label,omitempty"`
+	Label  *string `protobuf:"bytes,7,opt,name=label,proto3,oneof" json:"label,omitempty"`
 	// Agent that answers and calls with it.
 	AgentId *string `protobuf:"bytes,8,opt,name=agent_id,json=agentId,proto3,oneof" json:"agent_id,omitempty"`
-	// Inbound calls to it are answered. Absent: true.
+	// Inbound calls to it are answered.
 	Inbound *bool `protobuf:"varint,9,opt,name=inbound,proto3,oneof" json:"inbound,omitempty"`
-	// Outbound calls of its agent leave by it. Absent: true.
+	// Outbound calls of its agent leave by it.
 	Outbound      *bool `protobuf:"varint,10,opt,name=outbound,proto3,oneof" json:"outbound,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -239,9 +234,9 @@ func (x *CreatePhoneNumberResponse) GetData() *PhoneNumber {
 
 type ListPhoneNumbersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return: 50 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// Only numbers of this agent.
 	AgentId       string `protobuf:"bytes,3,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
@@ -628,21 +623,25 @@ var File_callwright_v1_phone_number_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_phone_number_proto_rawDesc = "" +
 	"\n" +
-	" callwright/v1/phone_number.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbf\x03\n" +
-	"\vPhoneNumber\x12\x14\n" +
-	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x05R\x02id\x12'\n" +
-	"\fworkspace_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x01R\vworkspaceId\x129\n" +
+	" callwright/v1/phone_number.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9a\x04\n" +
+	"\vPhoneNumber\x12\x1a\n" +
+	"\x02id\x18\x01 \x01(\tB\n" +
+	"\x90\xb5\x18\x05\x9a\xb5\x18\x02\x10\x01R\x02id\x12-\n" +
+	"\fworkspace_id\x18\x02 \x01(\tB\n" +
+	"\x90\xb5\x18\x01\x9a\xb5\x18\x02\x10\x01R\vworkspaceId\x12A\n" +
 	"\n" +
-	"created_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"created_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x06\x9a\xb5\x18\x02\x10\x01R\tcreatedAt\x12A\n" +
 	"\n" +
-	"updated_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x1c\n" +
-	"\x05clear\x18\x05 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12\x1b\n" +
-	"\x06number\x18\x06 \x01(\tH\x00R\x06number\x88\x01\x01\x12\x19\n" +
-	"\x05label\x18\a \x01(\tH\x01R\x05label\x88\x01\x01\x12$\n" +
-	"\bagent_id\x18\b \x01(\tB\x04\x90\xb5\x18\x04H\x02R\aagentId\x88\x01\x01\x12\x1d\n" +
-	"\ainbound\x18\t \x01(\bH\x03R\ainbound\x88\x01\x01\x12\x1f\n" +
+	"updated_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x06\x9a\xb5\x18\x02\x10\x01R\tupdatedAt\x12\x1c\n" +
+	"\x05clear\x18\x05 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x129\n" +
+	"\x06number\x18\x06 \x01(\tB\x1c\x9a\xb5\x18\x18\b\x01Z\x04e164j\x0e\"+15005550100\"H\x00R\x06number\x88\x01\x01\x12\"\n" +
+	"\x05label\x18\a \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H\x01R\x05label\x88\x01\x01\x12$\n" +
+	"\bagent_id\x18\b \x01(\tB\x04\x90\xb5\x18\x04H\x02R\aagentId\x88\x01\x01\x12)\n" +
+	"\ainbound\x18\t \x01(\bB\n" +
+	"\x9a\xb5\x18\x06b\x04trueH\x03R\ainbound\x88\x01\x01\x12+\n" +
 	"\boutbound\x18\n" +
-	" \x01(\bH\x04R\boutbound\x88\x01\x01:\x04\x88\xb5\x18\x01B\t\n" +
+	" \x01(\bB\n" +
+	"\x9a\xb5\x18\x06b\x04trueH\x04R\boutbound\x88\x01\x01:\x04\x88\xb5\x18\x01B\t\n" +
 	"\a_numberB\b\n" +
 	"\x06_labelB\v\n" +
 	"\t_agent_idB\n" +
@@ -652,10 +651,10 @@ const file_callwright_v1_phone_number_proto_rawDesc = "" +
 	"\x18CreatePhoneNumberRequest\x12=\n" +
 	"\fphone_number\x18\x01 \x01(\v2\x1a.callwright.v1.PhoneNumberR\vphoneNumber\"K\n" +
 	"\x19CreatePhoneNumberResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.callwright.v1.PhoneNumberR\x04data\"w\n" +
-	"\x17ListPhoneNumbersRequest\x12\x16\n" +
-	"\x06offset\x18\x01 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x1f\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.callwright.v1.PhoneNumberR\x04data\"\x9c\x01\n" +
+	"\x17ListPhoneNumbersRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01\x12\x1f\n" +
 	"\bagent_id\x18\x03 \x01(\tB\x04\x90\xb5\x18\x04R\aagentIdB\b\n" +
 	"\x06_limit\"\x85\x01\n" +
 	"\x18ListPhoneNumbersResponse\x12.\n" +
@@ -675,12 +674,12 @@ const file_callwright_v1_phone_number_proto_rawDesc = "" +
 	"\x18DeletePhoneNumberRequest\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x05R\x02id\"M\n" +
 	"\x19DeletePhoneNumberResponse\x120\n" +
-	"\x04data\x18\x01 \x01(\v2\x1c.callwright.v1.DeletedRecordR\x04data2\xdb\x04\n" +
-	"\x12PhoneNumberService\x12u\n" +
-	"\x11CreatePhoneNumber\x12'.callwright.v1.CreatePhoneNumberRequest\x1a(.callwright.v1.CreatePhoneNumberResponse\"\r\x8a\xb5\x18\x03\b\xc9\x01\x92\xb5\x18\x02\x10\x02\x12r\n" +
+	"\x04data\x18\x01 \x01(\v2\x1c.callwright.v1.DeletedRecordR\x04data2\x85\x05\n" +
+	"\x12PhoneNumberService\x12\x89\x01\n" +
+	"\x11CreatePhoneNumber\x12'.callwright.v1.CreatePhoneNumberRequest\x1a(.callwright.v1.CreatePhoneNumberResponse\"!\x8a\xb5\x18\x17\b\xc9\x01\x1a\x12409 already_exists\x92\xb5\x18\x02\x10\x02\x12r\n" +
 	"\x10ListPhoneNumbers\x12&.callwright.v1.ListPhoneNumbersRequest\x1a'.callwright.v1.ListPhoneNumbersResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12l\n" +
-	"\x0eGetPhoneNumber\x12$.callwright.v1.GetPhoneNumberRequest\x1a%.callwright.v1.GetPhoneNumberResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12u\n" +
-	"\x11UpdatePhoneNumber\x12'.callwright.v1.UpdatePhoneNumberRequest\x1a(.callwright.v1.UpdatePhoneNumberResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02\x12u\n" +
+	"\x0eGetPhoneNumber\x12$.callwright.v1.GetPhoneNumberRequest\x1a%.callwright.v1.GetPhoneNumberResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12\x89\x01\n" +
+	"\x11UpdatePhoneNumber\x12'.callwright.v1.UpdatePhoneNumberRequest\x1a(.callwright.v1.UpdatePhoneNumberResponse\"!\x8a\xb5\x18\x17\b\xc8\x01\x1a\x12409 already_exists\x92\xb5\x18\x02\x10\x02\x12u\n" +
 	"\x11DeletePhoneNumber\x12'.callwright.v1.DeletePhoneNumberRequest\x1a(.callwright.v1.DeletePhoneNumberResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02BAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
 
 var (

@@ -83,7 +83,8 @@ func (Scope) EnumDescriptor() ([]byte, []int) {
 	return file_callwright_v1_rest_proto_rawDescGZIP(), []int{0}
 }
 
-// The kind of record that an id field names. The isolation test puts foreign ids into every field that has one.
+// The kind of record that an id field names; its text begins the error_code <kind>_not_found. The isolation test puts
+// foreign ids into every field that has one.
 type Ref int32
 
 const (
@@ -103,6 +104,8 @@ const (
 	Ref_REF_CUSTOM_FIELD Ref = 13
 	Ref_REF_DO_NOT_CALL  Ref = 14
 	Ref_REF_ENROLLMENT   Ref = 15
+	Ref_REF_INVITE       Ref = 16
+	Ref_REF_AUDIT_ENTRY  Ref = 17
 )
 
 // Enum value maps for Ref.
@@ -124,6 +127,8 @@ var (
 		13: "REF_CUSTOM_FIELD",
 		14: "REF_DO_NOT_CALL",
 		15: "REF_ENROLLMENT",
+		16: "REF_INVITE",
+		17: "REF_AUDIT_ENTRY",
 	}
 	Ref_value = map[string]int32{
 		"REF_UNSPECIFIED":  0,
@@ -142,6 +147,8 @@ var (
 		"REF_CUSTOM_FIELD": 13,
 		"REF_DO_NOT_CALL":  14,
 		"REF_ENROLLMENT":   15,
+		"REF_INVITE":       16,
+		"REF_AUDIT_ENTRY":  17,
 	}
 )
 
@@ -178,9 +185,16 @@ type Rest struct {
 	// HTTP status of success; the body starts with a member "status" of the same value.
 	Status int32 `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`
 	// Name of a bool inside the member "data": the status counts only while it is true, else the answer is 200.
-	CreatedField  string `protobuf:"bytes,2,opt,name=created_field,json=createdField,proto3" json:"created_field,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	CreatedField string `protobuf:"bytes,2,opt,name=created_field,json=createdField,proto3" json:"created_field,omitempty"`
+	// The body is the bare message, without the member "status".
+	Bare bool `protobuf:"varint,5,opt,name=bare,proto3" json:"bare,omitempty"`
+	// What the method may be refused with beside what all methods have, such as "409 call_active". A record named by an id
+	// in the path or body needs no entry: its <kind>_not_found is known from ref.
+	Errors []string `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
+	// The method takes an Idempotency-Key.
+	IdempotencyKey bool `protobuf:"varint,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Rest) Reset() {
@@ -225,6 +239,27 @@ func (x *Rest) GetCreatedField() string {
 		return x.CreatedField
 	}
 	return ""
+}
+
+func (x *Rest) GetBare() bool {
+	if x != nil {
+		return x.Bare
+	}
+	return false
+}
+
+func (x *Rest) GetErrors() []string {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+func (x *Rest) GetIdempotencyKey() bool {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return false
 }
 
 // Who may call a method. A method without it is refused to everybody.
@@ -420,6 +455,158 @@ func (x *Json) GetAddress() bool {
 	return false
 }
 
+// What a field may hold. The rules check it in their own words; a test holds them and this together, and the reference
+// shows it. Bounds stand here and nowhere in comments.
+type Bounds struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A create is refused without it.
+	Required bool `protobuf:"varint,1,opt,name=required,proto3" json:"required,omitempty"`
+	// Given by the service; ignored in requests.
+	ReadOnly bool `protobuf:"varint,2,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	// Numbers: the least and the greatest that is accepted.
+	Min *float64 `protobuf:"fixed64,3,opt,name=min,proto3,oneof" json:"min,omitempty"`
+	Max *float64 `protobuf:"fixed64,4,opt,name=max,proto3,oneof" json:"max,omitempty"`
+	// Texts, also those of a list: Unicode code points.
+	MinLength int32 `protobuf:"varint,5,opt,name=min_length,json=minLength,proto3" json:"min_length,omitempty"`
+	MaxLength int32 `protobuf:"varint,6,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`
+	// Lists: how many; maps: how many keys.
+	MinItems int32 `protobuf:"varint,7,opt,name=min_items,json=minItems,proto3" json:"min_items,omitempty"`
+	MaxItems int32 `protobuf:"varint,8,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
+	// Texts: a regular expression of ECMA 262 that all of it matches.
+	Pattern string `protobuf:"bytes,9,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// Texts: what it may be.
+	OneOf []string `protobuf:"bytes,10,rep,name=one_of,json=oneOf,proto3" json:"one_of,omitempty"`
+	// Texts: e164, uri, email, date, time-zone, language, or another format of JSON Schema.
+	Format string `protobuf:"bytes,11,opt,name=format,proto3" json:"format,omitempty"`
+	// What counts when it is absent, as JSON.
+	Absent string `protobuf:"bytes,12,opt,name=absent,proto3" json:"absent,omitempty"`
+	// An example, as JSON.
+	Example       string `protobuf:"bytes,13,opt,name=example,proto3" json:"example,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Bounds) Reset() {
+	*x = Bounds{}
+	mi := &file_callwright_v1_rest_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Bounds) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Bounds) ProtoMessage() {}
+
+func (x *Bounds) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_rest_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Bounds.ProtoReflect.Descriptor instead.
+func (*Bounds) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_rest_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Bounds) GetRequired() bool {
+	if x != nil {
+		return x.Required
+	}
+	return false
+}
+
+func (x *Bounds) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *Bounds) GetMin() float64 {
+	if x != nil && x.Min != nil {
+		return *x.Min
+	}
+	return 0
+}
+
+func (x *Bounds) GetMax() float64 {
+	if x != nil && x.Max != nil {
+		return *x.Max
+	}
+	return 0
+}
+
+func (x *Bounds) GetMinLength() int32 {
+	if x != nil {
+		return x.MinLength
+	}
+	return 0
+}
+
+func (x *Bounds) GetMaxLength() int32 {
+	if x != nil {
+		return x.MaxLength
+	}
+	return 0
+}
+
+func (x *Bounds) GetMinItems() int32 {
+	if x != nil {
+		return x.MinItems
+	}
+	return 0
+}
+
+func (x *Bounds) GetMaxItems() int32 {
+	if x != nil {
+		return x.MaxItems
+	}
+	return 0
+}
+
+func (x *Bounds) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *Bounds) GetOneOf() []string {
+	if x != nil {
+		return x.OneOf
+	}
+	return nil
+}
+
+func (x *Bounds) GetFormat() string {
+	if x != nil {
+		return x.Format
+	}
+	return ""
+}
+
+func (x *Bounds) GetAbsent() string {
+	if x != nil {
+		return x.Absent
+	}
+	return ""
+}
+
+func (x *Bounds) GetExample() string {
+	if x != nil {
+		return x.Example
+	}
+	return ""
+}
+
 // Details of every error status of this API.
 type ErrorDetail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -435,7 +622,7 @@ type ErrorDetail struct {
 
 func (x *ErrorDetail) Reset() {
 	*x = ErrorDetail{}
-	mi := &file_callwright_v1_rest_proto_msgTypes[3]
+	mi := &file_callwright_v1_rest_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -447,7 +634,7 @@ func (x *ErrorDetail) String() string {
 func (*ErrorDetail) ProtoMessage() {}
 
 func (x *ErrorDetail) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_rest_proto_msgTypes[3]
+	mi := &file_callwright_v1_rest_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -460,7 +647,7 @@ func (x *ErrorDetail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ErrorDetail.ProtoReflect.Descriptor instead.
 func (*ErrorDetail) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_rest_proto_rawDescGZIP(), []int{3}
+	return file_callwright_v1_rest_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ErrorDetail) GetErrorCode() string {
@@ -526,6 +713,14 @@ var file_callwright_v1_rest_proto_extTypes = []protoimpl.ExtensionInfo{
 		Filename:      "callwright/v1/rest.proto",
 	},
 	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*Bounds)(nil),
+		Field:         50003,
+		Name:          "callwright.v1.bounds",
+		Tag:           "bytes,50003,opt,name=bounds",
+		Filename:      "callwright/v1/rest.proto",
+	},
+	{
 		ExtendedType:  (*descriptorpb.EnumValueOptions)(nil),
 		ExtensionType: (*string)(nil),
 		Field:         50001,
@@ -557,6 +752,8 @@ var (
 	E_Json = &file_callwright_v1_rest_proto_extTypes[3]
 	// optional callwright.v1.Ref ref = 50002;
 	E_Ref = &file_callwright_v1_rest_proto_extTypes[4]
+	// optional callwright.v1.Bounds bounds = 50003;
+	E_Bounds = &file_callwright_v1_rest_proto_extTypes[5]
 )
 
 // Extension fields to descriptorpb.EnumValueOptions.
@@ -564,17 +761,20 @@ var (
 	// The value's text on REST.
 	//
 	// optional string text = 50001;
-	E_Text = &file_callwright_v1_rest_proto_extTypes[5]
+	E_Text = &file_callwright_v1_rest_proto_extTypes[6]
 )
 
 var File_callwright_v1_rest_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_rest_proto_rawDesc = "" +
 	"\n" +
-	"\x18callwright/v1/rest.proto\x12\rcallwright.v1\x1a google/protobuf/descriptor.proto\x1a\x1cgoogle/protobuf/struct.proto\"C\n" +
+	"\x18callwright/v1/rest.proto\x12\rcallwright.v1\x1a google/protobuf/descriptor.proto\x1a\x1cgoogle/protobuf/struct.proto\"\x98\x01\n" +
 	"\x04Rest\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\x05R\x06status\x12#\n" +
-	"\rcreated_field\x18\x02 \x01(\tR\fcreatedField\"g\n" +
+	"\rcreated_field\x18\x02 \x01(\tR\fcreatedField\x12\x12\n" +
+	"\x04bare\x18\x05 \x01(\bR\x04bare\x12\x16\n" +
+	"\x06errors\x18\x03 \x03(\tR\x06errors\x12'\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\bR\x0eidempotencyKey\"g\n" +
 	"\x04Auth\x12\x16\n" +
 	"\x06public\x18\x01 \x01(\bR\x06public\x12*\n" +
 	"\x05scope\x18\x02 \x01(\x0e2\x14.callwright.v1.ScopeR\x05scope\x12\x1b\n" +
@@ -593,7 +793,26 @@ const file_callwright_v1_rest_proto_rawDesc = "" +
 	"\x05nulls\x18\b \x01(\bR\x05nulls\x12\x16\n" +
 	"\x06inline\x18\n" +
 	" \x01(\bR\x06inline\x12\x18\n" +
-	"\aaddress\x18\t \x01(\bR\aaddress\"w\n" +
+	"\aaddress\x18\t \x01(\bR\aaddress\"\xf2\x02\n" +
+	"\x06Bounds\x12\x1a\n" +
+	"\brequired\x18\x01 \x01(\bR\brequired\x12\x1b\n" +
+	"\tread_only\x18\x02 \x01(\bR\breadOnly\x12\x15\n" +
+	"\x03min\x18\x03 \x01(\x01H\x00R\x03min\x88\x01\x01\x12\x15\n" +
+	"\x03max\x18\x04 \x01(\x01H\x01R\x03max\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"min_length\x18\x05 \x01(\x05R\tminLength\x12\x1d\n" +
+	"\n" +
+	"max_length\x18\x06 \x01(\x05R\tmaxLength\x12\x1b\n" +
+	"\tmin_items\x18\a \x01(\x05R\bminItems\x12\x1b\n" +
+	"\tmax_items\x18\b \x01(\x05R\bmaxItems\x12\x18\n" +
+	"\apattern\x18\t \x01(\tR\apattern\x12\x15\n" +
+	"\x06one_of\x18\n" +
+	" \x03(\tR\x05oneOf\x12\x16\n" +
+	"\x06format\x18\v \x01(\tR\x06format\x12\x16\n" +
+	"\x06absent\x18\f \x01(\tR\x06absent\x12\x18\n" +
+	"\aexample\x18\r \x01(\tR\aexampleB\x06\n" +
+	"\x04_minB\x06\n" +
+	"\x04_max\"w\n" +
 	"\vErrorDetail\x12\x1d\n" +
 	"\n" +
 	"error_code\x18\x01 \x01(\tR\terrorCode\x121\n" +
@@ -605,31 +824,37 @@ const file_callwright_v1_rest_proto_rawDesc = "" +
 	"SCOPE_READ\x10\x01\x1a\b\x8a\xb5\x18\x04read\x12\x1a\n" +
 	"\vSCOPE_WRITE\x10\x02\x1a\t\x8a\xb5\x18\x05write\x12\x16\n" +
 	"\tSCOPE_MCP\x10\x03\x1a\a\x8a\xb5\x18\x03mcp\x12\x1a\n" +
-	"\vSCOPE_ADMIN\x10\x04\x1a\t\x8a\xb5\x18\x05admin*\xa2\x02\n" +
+	"\vSCOPE_ADMIN\x10\x04\x1a\t\x8a\xb5\x18\x05admin*\x8e\x04\n" +
 	"\x03Ref\x12\x13\n" +
-	"\x0fREF_UNSPECIFIED\x10\x00\x12\x11\n" +
-	"\rREF_WORKSPACE\x10\x01\x12\f\n" +
-	"\bREF_USER\x10\x02\x12\x0f\n" +
-	"\vREF_API_KEY\x10\x03\x12\r\n" +
-	"\tREF_AGENT\x10\x04\x12\x14\n" +
-	"\x10REF_PHONE_NUMBER\x10\x05\x12\f\n" +
-	"\bREF_CALL\x10\x06\x12\x0f\n" +
-	"\vREF_CONTACT\x10\a\x12\x10\n" +
-	"\fREF_CAMPAIGN\x10\b\x12\x10\n" +
-	"\fREF_CALL_TAG\x10\t\x12\x0e\n" +
+	"\x0fREF_UNSPECIFIED\x10\x00\x12 \n" +
+	"\rREF_WORKSPACE\x10\x01\x1a\r\x8a\xb5\x18\tworkspace\x12\x16\n" +
+	"\bREF_USER\x10\x02\x1a\b\x8a\xb5\x18\x04user\x12\x1c\n" +
+	"\vREF_API_KEY\x10\x03\x1a\v\x8a\xb5\x18\aapi_key\x12\x18\n" +
+	"\tREF_AGENT\x10\x04\x1a\t\x8a\xb5\x18\x05agent\x12&\n" +
+	"\x10REF_PHONE_NUMBER\x10\x05\x1a\x10\x8a\xb5\x18\fphone_number\x12\x16\n" +
+	"\bREF_CALL\x10\x06\x1a\b\x8a\xb5\x18\x04call\x12\x1c\n" +
+	"\vREF_CONTACT\x10\a\x1a\v\x8a\xb5\x18\acontact\x12\x1e\n" +
+	"\fREF_CAMPAIGN\x10\b\x1a\f\x8a\xb5\x18\bcampaign\x12\x19\n" +
+	"\fREF_CALL_TAG\x10\t\x1a\a\x8a\xb5\x18\x03tag\x12\x1a\n" +
 	"\n" +
 	"REF_ACTION\x10\n" +
-	"\x12\x10\n" +
-	"\fREF_DELIVERY\x10\v\x12\v\n" +
-	"\aREF_JOB\x10\f\x12\x14\n" +
-	"\x10REF_CUSTOM_FIELD\x10\r\x12\x13\n" +
-	"\x0fREF_DO_NOT_CALL\x10\x0e\x12\x12\n" +
-	"\x0eREF_ENROLLMENT\x10\x0f:I\n" +
+	"\x1a\n" +
+	"\x8a\xb5\x18\x06action\x12\x1e\n" +
+	"\fREF_DELIVERY\x10\v\x1a\f\x8a\xb5\x18\bdelivery\x12\x14\n" +
+	"\aREF_JOB\x10\f\x1a\a\x8a\xb5\x18\x03job\x12&\n" +
+	"\x10REF_CUSTOM_FIELD\x10\r\x1a\x10\x8a\xb5\x18\fcustom_field\x12$\n" +
+	"\x0fREF_DO_NOT_CALL\x10\x0e\x1a\x0f\x8a\xb5\x18\vdo_not_call\x12\"\n" +
+	"\x0eREF_ENROLLMENT\x10\x0f\x1a\x0e\x8a\xb5\x18\n" +
+	"enrollment\x12\x0e\n" +
+	"\n" +
+	"REF_INVITE\x10\x10\x12\x13\n" +
+	"\x0fREF_AUDIT_ENTRY\x10\x11:I\n" +
 	"\x04rest\x12\x1e.google.protobuf.MethodOptions\x18ц\x03 \x01(\v2\x13.callwright.v1.RestR\x04rest:I\n" +
 	"\x04auth\x12\x1e.google.protobuf.MethodOptions\x18҆\x03 \x01(\v2\x13.callwright.v1.AuthR\x04auth:7\n" +
 	"\x05nulls\x12\x1f.google.protobuf.MessageOptions\x18ц\x03 \x01(\bR\x05nulls:H\n" +
 	"\x04json\x12\x1d.google.protobuf.FieldOptions\x18ц\x03 \x01(\v2\x13.callwright.v1.JsonR\x04json:E\n" +
-	"\x03ref\x12\x1d.google.protobuf.FieldOptions\x18҆\x03 \x01(\x0e2\x12.callwright.v1.RefR\x03ref:7\n" +
+	"\x03ref\x12\x1d.google.protobuf.FieldOptions\x18҆\x03 \x01(\x0e2\x12.callwright.v1.RefR\x03ref:N\n" +
+	"\x06bounds\x12\x1d.google.protobuf.FieldOptions\x18ӆ\x03 \x01(\v2\x15.callwright.v1.BoundsR\x06bounds:7\n" +
 	"\x04text\x12!.google.protobuf.EnumValueOptions\x18ц\x03 \x01(\tR\x04textBAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
 
 var (
@@ -645,37 +870,40 @@ func file_callwright_v1_rest_proto_rawDescGZIP() []byte {
 }
 
 var file_callwright_v1_rest_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_callwright_v1_rest_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_callwright_v1_rest_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_callwright_v1_rest_proto_goTypes = []any{
 	(Scope)(0),                            // 0: callwright.v1.Scope
 	(Ref)(0),                              // 1: callwright.v1.Ref
 	(*Rest)(nil),                          // 2: callwright.v1.Rest
 	(*Auth)(nil),                          // 3: callwright.v1.Auth
 	(*Json)(nil),                          // 4: callwright.v1.Json
-	(*ErrorDetail)(nil),                   // 5: callwright.v1.ErrorDetail
-	(*structpb.Struct)(nil),               // 6: google.protobuf.Struct
-	(*descriptorpb.MethodOptions)(nil),    // 7: google.protobuf.MethodOptions
-	(*descriptorpb.MessageOptions)(nil),   // 8: google.protobuf.MessageOptions
-	(*descriptorpb.FieldOptions)(nil),     // 9: google.protobuf.FieldOptions
-	(*descriptorpb.EnumValueOptions)(nil), // 10: google.protobuf.EnumValueOptions
+	(*Bounds)(nil),                        // 5: callwright.v1.Bounds
+	(*ErrorDetail)(nil),                   // 6: callwright.v1.ErrorDetail
+	(*structpb.Struct)(nil),               // 7: google.protobuf.Struct
+	(*descriptorpb.MethodOptions)(nil),    // 8: google.protobuf.MethodOptions
+	(*descriptorpb.MessageOptions)(nil),   // 9: google.protobuf.MessageOptions
+	(*descriptorpb.FieldOptions)(nil),     // 10: google.protobuf.FieldOptions
+	(*descriptorpb.EnumValueOptions)(nil), // 11: google.protobuf.EnumValueOptions
 }
 var file_callwright_v1_rest_proto_depIdxs = []int32{
 	0,  // 0: callwright.v1.Auth.scope:type_name -> callwright.v1.Scope
-	6,  // 1: callwright.v1.ErrorDetail.details:type_name -> google.protobuf.Struct
-	7,  // 2: callwright.v1.rest:extendee -> google.protobuf.MethodOptions
-	7,  // 3: callwright.v1.auth:extendee -> google.protobuf.MethodOptions
-	8,  // 4: callwright.v1.nulls:extendee -> google.protobuf.MessageOptions
-	9,  // 5: callwright.v1.json:extendee -> google.protobuf.FieldOptions
-	9,  // 6: callwright.v1.ref:extendee -> google.protobuf.FieldOptions
-	10, // 7: callwright.v1.text:extendee -> google.protobuf.EnumValueOptions
-	2,  // 8: callwright.v1.rest:type_name -> callwright.v1.Rest
-	3,  // 9: callwright.v1.auth:type_name -> callwright.v1.Auth
-	4,  // 10: callwright.v1.json:type_name -> callwright.v1.Json
-	1,  // 11: callwright.v1.ref:type_name -> callwright.v1.Ref
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	8,  // [8:12] is the sub-list for extension type_name
-	2,  // [2:8] is the sub-list for extension extendee
+	7,  // 1: callwright.v1.ErrorDetail.details:type_name -> google.protobuf.Struct
+	8,  // 2: callwright.v1.rest:extendee -> google.protobuf.MethodOptions
+	8,  // 3: callwright.v1.auth:extendee -> google.protobuf.MethodOptions
+	9,  // 4: callwright.v1.nulls:extendee -> google.protobuf.MessageOptions
+	10, // 5: callwright.v1.json:extendee -> google.protobuf.FieldOptions
+	10, // 6: callwright.v1.ref:extendee -> google.protobuf.FieldOptions
+	10, // 7: callwright.v1.bounds:extendee -> google.protobuf.FieldOptions
+	11, // 8: callwright.v1.text:extendee -> google.protobuf.EnumValueOptions
+	2,  // 9: callwright.v1.rest:type_name -> callwright.v1.Rest
+	3,  // 10: callwright.v1.auth:type_name -> callwright.v1.Auth
+	4,  // 11: callwright.v1.json:type_name -> callwright.v1.Json
+	1,  // 12: callwright.v1.ref:type_name -> callwright.v1.Ref
+	5,  // 13: callwright.v1.bounds:type_name -> callwright.v1.Bounds
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	9,  // [9:14] is the sub-list for extension type_name
+	2,  // [2:9] is the sub-list for extension extendee
 	0,  // [0:2] is the sub-list for field type_name
 }
 
@@ -684,14 +912,15 @@ func file_callwright_v1_rest_proto_init() {
 	if File_callwright_v1_rest_proto != nil {
 		return
 	}
+	file_callwright_v1_rest_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_callwright_v1_rest_proto_rawDesc), len(file_callwright_v1_rest_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   4,
-			NumExtensions: 6,
+			NumMessages:   5,
+			NumExtensions: 7,
 			NumServices:   0,
 		},
 		GoTypes:           file_callwright_v1_rest_proto_goTypes,

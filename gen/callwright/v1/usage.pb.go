@@ -25,8 +25,7 @@ const (
 // A rolling window of the plan.
 type UsageWindow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// calls_per_hour, calls_per_day, calls_per_30_days, minutes_per_day or minutes_per_30_days.
-	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Key   string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// The same for people.
 	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
 	Limit int64  `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
@@ -223,9 +222,9 @@ var File_callwright_v1_usage_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_usage_proto_rawDesc = "" +
 	"\n" +
-	"\x19callwright/v1/usage.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb6\x01\n" +
-	"\vUsageWindow\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x19callwright/v1/usage.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x94\x02\n" +
+	"\vUsageWindow\x12n\n" +
+	"\x03key\x18\x01 \x01(\tB\\\x9a\xb5\x18XR\x0ecalls_per_hourR\rcalls_per_dayR\x11calls_per_30_daysR\x0fminutes_per_dayR\x13minutes_per_30_daysR\x03key\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\x03R\x05limit\x12\x12\n" +
 	"\x04used\x18\x04 \x01(\x03R\x04used\x12\x1c\n" +
