@@ -73,8 +73,8 @@ func (e *encoder) message(b []byte, m protoreflect.Message) []byte {
 func (e *encoder) value(b []byte, f *member, s shape, v protoreflect.Value) []byte {
 	switch s {
 	case shapeString:
-		if f.address && v.String() != "" {
-			return appendString(b, e.address+v.String())
+		if f.address && strings.HasPrefix(v.String(), "/") { // else there is none, or it is a whole address
+			return appendString(b, e.address+strings.TrimSuffix(v.String(), "/"))
 		}
 		return appendString(b, v.String())
 	case shapeBool:

@@ -62,10 +62,12 @@ func (h *handler) envelope(ctx context.Context, answer proto.Message) (any, erro
 		r.message = m
 	}
 	method, _ := runtime.RPCMethod(ctx)
-	r.status = status(h.envelopes[method], answer)
 	x := exchangeOf(ctx)
 	r.address = x.address
-	x.status = r.status
+	x.status = status(h.envelopes[method], answer)
+	if !h.envelopes[method].GetBare() {
+		r.status = x.status
+	}
 	return r, nil
 }
 

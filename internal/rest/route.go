@@ -8,6 +8,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	v1 "github.com/callwright/callwright/gen/callwright/v1"
 )
@@ -44,6 +45,15 @@ var services = []struct {
 	}},
 	{[]string{"usage"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
 		return v1.RegisterUsageServiceHandlerClient(ctx, m, v1.NewUsageServiceClient(c))
+	}},
+	{[]string{"agent"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterPairingServiceHandlerClient(ctx, m, v1.NewPairingServiceClient(c))
+	}},
+	{[]string{"api-keys"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterApiKeyServiceHandlerClient(ctx, m, v1.NewApiKeyServiceClient(c))
+	}},
+	{[]string{"workspace"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterWorkspaceServiceHandlerClient(ctx, m, v1.NewWorkspaceServiceClient(c))
 	}},
 }
 
@@ -99,6 +109,7 @@ func (h *handler) newMux() *runtime.ServeMux {
 		runtime.WithErrorHandler(h.fail),
 		runtime.WithRoutingErrorHandler(h.lost),
 		runtime.WithIncomingHeaderMatcher(headerIn),
+		runtime.WithMetadata(origin),
 		runtime.WithOutgoingHeaderMatcher(headerOut),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithWriteContentLength(),
@@ -115,6 +126,11 @@ func headerIn(name string) (string, bool) {
 		return strings.ToLower(name), true
 	}
 	return "", false
+}
+
+// origin tells the services where a request comes from. They believe it only on the connection inside the process.
+func origin(_ context.Context, r *http.Request) metadata.MD {
+	return metadata.Pairs("client-address", clientAddress(r.RemoteAddr))
 }
 
 // headerOut are the metadata of an answer that become headers. The request id and the version are set here on every
