@@ -74,7 +74,7 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 	if h.engine, err = h.newEngine(); err != nil {
 		return err
 	}
-	h.server = h.newServer()
+	h.server = h.newServer(h.register)
 	if err := h.server.Listen(); err != nil { // before anything is written for a program that can not start
 		return err
 	}
@@ -112,16 +112,19 @@ func (h *house) newEngine() (*engine.Engine, error) {
 	})
 }
 
-// newServer registers the services and mounts what is served over HTTP.
-func (h *house) newServer() *server.Server {
+// register gives the services what they stand on.
+func (h *house) register(r grpc.ServiceRegistrar) {
+	api.Register(r, api.Config{
+		DB:         h.db,
+		Recordings: h.recordings,
+		Actions:    agent.Actions{DB: h.db, Key: h.key, Egress: h.egress},
+	})
+}
+
+// newServer serves the services that register adds, and mounts what is served over HTTP.
+func (h *house) newServer(register func(grpc.ServiceRegistrar)) *server.Server {
 	s := server.New(server.Config{
-		Register: func(r grpc.ServiceRegistrar) {
-			api.Register(r, api.Config{
-				DB:         h.db,
-				Recordings: h.recordings,
-				Actions:    agent.Actions{DB: h.db, Key: h.key, Egress: h.egress},
-			})
-		},
+		Register:     register,
 		Authenticate: h.authenticate,
 		Ready:        h.db.Ping,
 		HTTPAddr:     h.serving.HTTPAddr,
