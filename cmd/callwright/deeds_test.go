@@ -1,0 +1,197 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
+	"github.com/callwright/callwright/internal/agent"
+	"github.com/callwright/callwright/internal/call"
+	"github.com/callwright/callwright/internal/identity"
+	"github.com/callwright/callwright/internal/store"
+)
+
+// do is what happens to calls without a request: deeds of the engine, by its own doors into the rules, and of operators.
+func (w *tenant) do(t *testing.T, text string) error {
+	args := strings.Fields(text)
+	arg := func(i int) string {
+		if i < len(args) {
+			return args[i]
+		}
+		return ""
+	}
+	n, _ := strconv.Atoi(args[len(args)-1])
+	switch args[0] {
+	case "wait":
+		return w.untilTheClockMoves(t)
+	case "plan":
+		plan := identity.Plan{ConcurrentCalls: n, MaxCallMinutes: 60}
+		if arg(1) == "limit" {
+			plan = identity.Plan{Limited: true, ConcurrentCalls: 10, MaxCallMinutes: 60,
+				Windows: []identity.Window{{Key: arg(2), Limit: n}}}
+		}
+		return w.house.identity.SetPlan(t.Context(), w.id, plan)
+	case "place":
+		return w.place(t, n)
+	case "dial":
+		return w.dial(t, uuid.MustParse(arg(1)))
+	case "answer":
+		if arg(2) == "unless" && arg(3) != "completed" {
+			return nil
+		}
+		return call.Answered(store.System(t.Context()), w.house.db, uuid.MustParse(arg(1)), store.Now())
+	case "finish":
+		return w.finish(t, uuid.MustParse(arg(1)), call.Outcome{Status: call.Status(arg(2))})
+	case "talk":
+		size := 1600
+		if arg(3) == "recording" {
+			size = n
+		}
+		seconds, _ := strconv.Atoi(arg(2))
+		return w.talk(t, uuid.MustParse(arg(1)), seconds, size, []string{"Hello, this is Callwright.", "look_up()", "Hi!"})
+	case "recordings": // of this workspace are so many
+		files, err := filepath.Glob(filepath.Join(w.house.sounds, w.id.String(), "*"))
+		require.NoError(t, err)
+		require.Len(t, files, n)
+		return nil
+	case "ring":
+		_, _, err := call.Receive(store.System(t.Context()), w.house.db, "case", time.Minute, call.Inbound{To: arg(1), From: arg(2)})
+		return err
+	}
+	return fmt.Errorf("nobody knows how to %q", text)
+}
+
+// untilTheClockMoves waits for the next millisecond, the precision that callers see.
+func (w *tenant) untilTheClockMoves(*testing.T) error {
+	for now := time.Now().Truncate(time.Millisecond); time.Now().Truncate(time.Millisecond).Equal(now); {
+	}
+	return nil
+}
+
+// place places calls to +15551230001 and so on, one after the other.
+func (w *tenant) place(t *testing.T, n int) error {
+	a, err := agent.Create(w.ctx(t), w.house.db, agent.Settings{Name: ptr("A")})
+	require.NoError(t, err)
+	for i := range n {
+		if i > 0 {
+			_ = w.untilTheClockMoves(t)
+		}
+		_, err := call.Place(w.ctx(t), w.house.db, call.Request{
+			To: fmt.Sprintf("+1555123%04d", i+1), AgentID: a.ID,
+			Metadata: json.RawMessage(fmt.Sprintf(`{"n":%d,"odd":%t,"deep":{"k":"v"}}`, i+1, i%2 == 0)),
+		})
+		require.NoError(t, err)
+	}
+	return nil
+}
+
+// dial claims the workspace's oldest queued call, which must be the one that is meant.
+func (w *tenant) dial(t *testing.T, id uuid.UUID) error {
+	c, err := call.Claim(store.System(t.Context()), w.house.db, w.id, "case", time.Minute)
+	require.NoError(t, err)
+	require.NotNil(t, c, "no call to dial")
+	require.Equal(t, id, c.ID, "another call is older")
+	return nil
+}
+
+func (w *tenant) finish(t *testing.T, id uuid.UUID, o call.Outcome) error {
+	o.EndedAt = store.Now()
+	if o.Reason == "" {
+		o.Reason, o.Message = "provider_error", "It ended."
+	}
+	return call.Finish(store.System(t.Context()), w.house.db, id, o)
+}
+
+// talk is a whole call: dialed, answered, some words, ended with a recording of that many bytes of sound.
+func (w *tenant) talk(t *testing.T, id uuid.UUID, seconds, sound int, words []string) error {
+	ctx := store.System(t.Context())
+	require.NoError(t, w.dial(t, id))
+	require.NoError(t, call.Answered(ctx, w.house.db, id, store.Now()))
+	require.NoError(t, call.AddTurns(ctx, w.house.db, w.id, id, []call.Turn{
+		{Seq: 0, Role: call.RoleAgent, Content: words[0], Start: 0, End: 1500 * time.Millisecond},
+		{Seq: 1, Role: call.RoleFunctionCall, Content: words[1], Start: 1600 * time.Millisecond, End: 1600 * time.Millisecond},
+		{Seq: 2, Role: call.RoleUser, Content: words[2], Start: 2 * time.Second, End: 2600 * time.Millisecond},
+	}))
+	c, err := call.Get(ctx, w.house.db.Ent(), id)
+	require.NoError(t, err)
+	wav := append([]byte("RIFF"), make([]byte, 40+sound)...)
+	require.NoError(t, w.house.recordings.Put(ctx, call.RecordingKey(c), bytes.NewReader(wav)))
+	return w.finish(t, id, call.Outcome{
+		Status: call.StatusCompleted, Reason: "agent_hangup", Message: "The agent ended the call.", AnsweredBy: "human",
+		Duration: &seconds, Latency: &call.Latency{GreetingMS: ptr(120), TurnP50MS: ptr(300), TurnMaxMS: ptr(450)},
+		Recording: &call.Recorded{Key: call.RecordingKey(c), Size: int64(len(wav))},
+	})
+}
+
+// fill gives the workspace records of every kind, with mark in every text that they have. A second fill adds more.
+func (w *tenant) fill(t *testing.T, mark string) {
+	t.Helper()
+	ctx, db := w.ctx(t), w.house.db
+	w.mark = mark
+	a, err := agent.Create(ctx, db, marked(mark))
+	require.NoError(t, err)
+	n, err := agent.CreateNumber(ctx, db, agent.Number{Number: ptr(nextNumber()), Label: &mark, AgentID: &a.ID})
+	require.NoError(t, err)
+	request := call.Request{
+		To: "+15551230001", AgentID: a.ID, Variables: map[string]string{"name": mark},
+		Metadata: json.RawMessage(fmt.Sprintf(`{"mark":%q}`, mark)),
+	}
+	ended, err := call.Place(ctx, db, request)
+	require.NoError(t, err)
+	require.NoError(t, w.talk(t, ended.ID, 12, 1600, []string{mark, mark, mark}))
+	running, err := call.Place(ctx, db, request)
+	require.NoError(t, err)
+	require.NoError(t, w.dial(t, running.ID))
+	w.ids = map[callwrightv1.Ref]string{
+		callwrightv1.Ref_REF_WORKSPACE:    w.id.String(),
+		callwrightv1.Ref_REF_USER:         w.founded.Owner.ID.String(),
+		callwrightv1.Ref_REF_API_KEY:      w.founded.Key.Row.ID.String(),
+		callwrightv1.Ref_REF_AGENT:        a.ID.String(),
+		callwrightv1.Ref_REF_PHONE_NUMBER: n.ID.String(),
+		callwrightv1.Ref_REF_CALL:         ended.ID.String(),
+	}
+}
+
+// marked are settings with mark in every free text.
+func marked(mark string) agent.Settings {
+	s := agent.Settings{Name: &mark}
+	v := reflect.ValueOf(&s).Elem()
+	for i := range v.NumField() {
+		if strings.HasPrefix(v.Type().Field(i).Tag.Get("rule"), "text ") {
+			v.Field(i).Set(reflect.ValueOf(&mark))
+		}
+	}
+	s.Goals, s.Guardrails = []string{mark}, []string{mark}
+	return s
+}
+
+// fresh is the id of a record that nothing has happened to yet, where a request could use it up.
+func (w *tenant) fresh(t *testing.T, kind callwrightv1.Ref) string {
+	t.Helper()
+	ctx, db := w.ctx(t), w.house.db
+	switch kind {
+	case callwrightv1.Ref_REF_AGENT:
+		a, err := agent.Create(ctx, db, marked(w.mark))
+		require.NoError(t, err)
+		return a.ID.String()
+	case callwrightv1.Ref_REF_PHONE_NUMBER:
+		n, err := agent.CreateNumber(ctx, db, agent.Number{Number: ptr(nextNumber())})
+		require.NoError(t, err)
+		return n.ID.String()
+	}
+	id, ok := w.ids[kind]
+	require.True(t, ok, "no record of kind %s: add it to tenant.fill", kind)
+	return id
+}
+
+func ptr[T any](v T) *T { return &v }

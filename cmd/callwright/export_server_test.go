@@ -1,0 +1,41 @@
+package main
+
+import (
+	"log/slog"
+
+	"google.golang.org/grpc"
+
+	"github.com/callwright/callwright/internal/call"
+	"github.com/callwright/callwright/internal/egress"
+	"github.com/callwright/callwright/internal/identity"
+	"github.com/callwright/callwright/internal/secret"
+	"github.com/callwright/callwright/internal/server"
+	"github.com/callwright/callwright/internal/store"
+)
+
+// Parts are what the program's server stands on, for tests that serve a database of theirs.
+type Parts struct {
+	DB         *store.DB
+	Key        secret.Key
+	Identity   *identity.Identity
+	Recordings *call.Recordings
+	Egress     *egress.Client
+	Log        *slog.Logger
+}
+
+// NewServer is the program's server on free ports and with no limit of requests; no call engine runs. wrap, if there is
+// one, gives the registrar that the services are added to.
+func NewServer(p Parts, wrap func(grpc.ServiceRegistrar) grpc.ServiceRegistrar) *server.Server {
+	h := &house{
+		ground:     &ground{log: p.Log, key: p.Key, db: p.DB, identity: p.Identity},
+		serving:    serving{HTTPAddr: "127.0.0.1:0", GRPCAddr: "127.0.0.1:0"},
+		recordings: p.Recordings,
+		egress:     p.Egress,
+	}
+	return h.newServer(func(r grpc.ServiceRegistrar) {
+		if wrap != nil {
+			r = wrap(r)
+		}
+		h.register(r)
+	})
+}

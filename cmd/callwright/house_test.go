@@ -1,0 +1,66 @@
+package main_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	main "github.com/callwright/callwright/cmd/callwright"
+	"github.com/callwright/callwright/internal/call"
+	"github.com/callwright/callwright/internal/egress"
+	"github.com/callwright/callwright/internal/identity"
+	"github.com/callwright/callwright/internal/secret"
+	"github.com/callwright/callwright/internal/store"
+)
+
+// house is the whole program but for the call engine, listening on this machine: what calls do, the cases do by hand
+// (tenant.do).
+type house struct {
+	db         *store.DB
+	identity   *identity.Identity
+	recordings *call.Recordings
+	sounds     string // the folder of the recordings
+	url        string // http://127.0.0.1:…
+	client     *http.Client
+	conn       *grpc.ClientConn
+}
+
+func open(t *testing.T, db *store.DB) *house { return openWith(t, db, nil) }
+
+// openWith wraps the registrar that the services are added to, if wrap is given.
+func openWith(t *testing.T, db *store.DB, wrap func(grpc.ServiceRegistrar) grpc.ServiceRegistrar) *house {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	key := secret.NewKey()
+	h := &house{db: db, client: &http.Client{}, sounds: t.TempDir()}
+	h.identity = identity.New(identity.Config{DB: db, Key: key, Log: log})
+	var err error
+	h.recordings, err = call.OpenRecordings(t.Context(), "file://"+h.sounds)
+	require.NoError(t, err)
+	out := egress.New(egress.Config{})
+	s := main.NewServer(main.Parts{
+		DB: db, Key: key, Identity: h.identity, Recordings: h.recordings, Egress: out, Log: log,
+	}, wrap)
+	require.NoError(t, s.Listen())
+	h.url = "http://" + s.HTTPAddr.String()
+	h.conn, err = grpc.NewClient(s.GRPCAddr.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		h.client.CloseIdleConnections()
+		require.NoError(t, h.conn.Close())
+		stop()
+		require.NoError(t, <-done)
+		require.NoError(t, h.recordings.Close())
+		out.Close()
+	})
+	return h
+}
