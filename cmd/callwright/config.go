@@ -77,7 +77,7 @@ func (s storage) logger(t *terminal) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(s.LogLevel)) // one of the four that kong lets pass
 	if interactive(t.stderr) {
-		return slog.New(tint.NewHandler(t.stderr, &tint.Options{
+		return slog.New(tint.NewTextHandler(t.stderr, &tint.Options{
 			Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "",
 		}))
 	}
