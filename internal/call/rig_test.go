@@ -148,3 +148,5 @@ func requireCode(t testing.TB, err error, code string) *fault.Error {
 	require.True(t, fault.Is(err, code), "%s wanted: %v", code, err)
 	return fault.From(err)
 }
+
+func uuidOf(s string) uuid.UUID { return uuid.MustParse(s) }
