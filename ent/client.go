@@ -18,6 +18,7 @@ import (
 	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
 	"github.com/callwright/callwright/ent/apikey"
+	"github.com/callwright/callwright/ent/auditentry"
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
@@ -30,7 +31,11 @@ import (
 	"github.com/callwright/callwright/ent/donotcall"
 	"github.com/callwright/callwright/ent/enrollment"
 	"github.com/callwright/callwright/ent/idempotencykey"
+	"github.com/callwright/callwright/ent/link"
+	"github.com/callwright/callwright/ent/pairing"
 	"github.com/callwright/callwright/ent/phonenumber"
+	"github.com/callwright/callwright/ent/session"
+	"github.com/callwright/callwright/ent/tally"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/ent/user"
 	"github.com/callwright/callwright/ent/workspace"
@@ -49,6 +54,8 @@ type Client struct {
 	Action *ActionClient
 	// Agent is the client for interacting with the Agent builders.
 	Agent *AgentClient
+	// AuditEntry is the client for interacting with the AuditEntry builders.
+	AuditEntry *AuditEntryClient
 	// Call is the client for interacting with the Call builders.
 	Call *CallClient
 	// CallAnalysis is the client for interacting with the CallAnalysis builders.
@@ -73,8 +80,16 @@ type Client struct {
 	Enrollment *EnrollmentClient
 	// IdempotencyKey is the client for interacting with the IdempotencyKey builders.
 	IdempotencyKey *IdempotencyKeyClient
+	// Link is the client for interacting with the Link builders.
+	Link *LinkClient
+	// Pairing is the client for interacting with the Pairing builders.
+	Pairing *PairingClient
 	// PhoneNumber is the client for interacting with the PhoneNumber builders.
 	PhoneNumber *PhoneNumberClient
+	// Session is the client for interacting with the Session builders.
+	Session *SessionClient
+	// Tally is the client for interacting with the Tally builders.
+	Tally *TallyClient
 	// Turn is the client for interacting with the Turn builders.
 	Turn *TurnClient
 	// User is the client for interacting with the User builders.
@@ -95,6 +110,7 @@ func (c *Client) init() {
 	c.APIKey = NewAPIKeyClient(c.config)
 	c.Action = NewActionClient(c.config)
 	c.Agent = NewAgentClient(c.config)
+	c.AuditEntry = NewAuditEntryClient(c.config)
 	c.Call = NewCallClient(c.config)
 	c.CallAnalysis = NewCallAnalysisClient(c.config)
 	c.CallCount = NewCallCountClient(c.config)
@@ -107,7 +123,11 @@ func (c *Client) init() {
 	c.DoNotCall = NewDoNotCallClient(c.config)
 	c.Enrollment = NewEnrollmentClient(c.config)
 	c.IdempotencyKey = NewIdempotencyKeyClient(c.config)
+	c.Link = NewLinkClient(c.config)
+	c.Pairing = NewPairingClient(c.config)
 	c.PhoneNumber = NewPhoneNumberClient(c.config)
+	c.Session = NewSessionClient(c.config)
+	c.Tally = NewTallyClient(c.config)
 	c.Turn = NewTurnClient(c.config)
 	c.User = NewUserClient(c.config)
 	c.Workspace = NewWorkspaceClient(c.config)
@@ -206,6 +226,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		APIKey:         NewAPIKeyClient(cfg),
 		Action:         NewActionClient(cfg),
 		Agent:          NewAgentClient(cfg),
+		AuditEntry:     NewAuditEntryClient(cfg),
 		Call:           NewCallClient(cfg),
 		CallAnalysis:   NewCallAnalysisClient(cfg),
 		CallCount:      NewCallCountClient(cfg),
@@ -218,7 +239,11 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		DoNotCall:      NewDoNotCallClient(cfg),
 		Enrollment:     NewEnrollmentClient(cfg),
 		IdempotencyKey: NewIdempotencyKeyClient(cfg),
+		Link:           NewLinkClient(cfg),
+		Pairing:        NewPairingClient(cfg),
 		PhoneNumber:    NewPhoneNumberClient(cfg),
+		Session:        NewSessionClient(cfg),
+		Tally:          NewTallyClient(cfg),
 		Turn:           NewTurnClient(cfg),
 		User:           NewUserClient(cfg),
 		Workspace:      NewWorkspaceClient(cfg),
@@ -244,6 +269,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		APIKey:         NewAPIKeyClient(cfg),
 		Action:         NewActionClient(cfg),
 		Agent:          NewAgentClient(cfg),
+		AuditEntry:     NewAuditEntryClient(cfg),
 		Call:           NewCallClient(cfg),
 		CallAnalysis:   NewCallAnalysisClient(cfg),
 		CallCount:      NewCallCountClient(cfg),
@@ -256,7 +282,11 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		DoNotCall:      NewDoNotCallClient(cfg),
 		Enrollment:     NewEnrollmentClient(cfg),
 		IdempotencyKey: NewIdempotencyKeyClient(cfg),
+		Link:           NewLinkClient(cfg),
+		Pairing:        NewPairingClient(cfg),
 		PhoneNumber:    NewPhoneNumberClient(cfg),
+		Session:        NewSessionClient(cfg),
+		Tally:          NewTallyClient(cfg),
 		Turn:           NewTurnClient(cfg),
 		User:           NewUserClient(cfg),
 		Workspace:      NewWorkspaceClient(cfg),
@@ -289,9 +319,10 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.APIKey, c.Action, c.Agent, c.Call, c.CallAnalysis, c.CallCount, c.CallTag,
-		c.Campaign, c.Contact, c.CustomField, c.Delivery, c.DialDecision, c.DoNotCall,
-		c.Enrollment, c.IdempotencyKey, c.PhoneNumber, c.Turn, c.User, c.Workspace,
+		c.APIKey, c.Action, c.Agent, c.AuditEntry, c.Call, c.CallAnalysis, c.CallCount,
+		c.CallTag, c.Campaign, c.Contact, c.CustomField, c.Delivery, c.DialDecision,
+		c.DoNotCall, c.Enrollment, c.IdempotencyKey, c.Link, c.Pairing, c.PhoneNumber,
+		c.Session, c.Tally, c.Turn, c.User, c.Workspace,
 	} {
 		n.Use(hooks...)
 	}
@@ -301,9 +332,10 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.APIKey, c.Action, c.Agent, c.Call, c.CallAnalysis, c.CallCount, c.CallTag,
-		c.Campaign, c.Contact, c.CustomField, c.Delivery, c.DialDecision, c.DoNotCall,
-		c.Enrollment, c.IdempotencyKey, c.PhoneNumber, c.Turn, c.User, c.Workspace,
+		c.APIKey, c.Action, c.Agent, c.AuditEntry, c.Call, c.CallAnalysis, c.CallCount,
+		c.CallTag, c.Campaign, c.Contact, c.CustomField, c.Delivery, c.DialDecision,
+		c.DoNotCall, c.Enrollment, c.IdempotencyKey, c.Link, c.Pairing, c.PhoneNumber,
+		c.Session, c.Tally, c.Turn, c.User, c.Workspace,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -318,6 +350,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Action.mutate(ctx, m)
 	case *AgentMutation:
 		return c.Agent.mutate(ctx, m)
+	case *AuditEntryMutation:
+		return c.AuditEntry.mutate(ctx, m)
 	case *CallMutation:
 		return c.Call.mutate(ctx, m)
 	case *CallAnalysisMutation:
@@ -342,8 +376,16 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Enrollment.mutate(ctx, m)
 	case *IdempotencyKeyMutation:
 		return c.IdempotencyKey.mutate(ctx, m)
+	case *LinkMutation:
+		return c.Link.mutate(ctx, m)
+	case *PairingMutation:
+		return c.Pairing.mutate(ctx, m)
 	case *PhoneNumberMutation:
 		return c.PhoneNumber.mutate(ctx, m)
+	case *SessionMutation:
+		return c.Session.mutate(ctx, m)
+	case *TallyMutation:
+		return c.Tally.mutate(ctx, m)
 	case *TurnMutation:
 		return c.Turn.mutate(ctx, m)
 	case *UserMutation:
@@ -751,6 +793,139 @@ func (c *AgentClient) mutate(ctx context.Context, m *AgentMutation) (Value, erro
 		return (&AgentDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Agent mutation op: %q", m.Op())
+	}
+}
+
+// AuditEntryClient is a client for the AuditEntry schema.
+type AuditEntryClient struct {
+	config
+}
+
+// NewAuditEntryClient returns a client for the AuditEntry from the given config.
+func NewAuditEntryClient(c config) *AuditEntryClient {
+	return &AuditEntryClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `auditentry.Hooks(f(g(h())))`.
+func (c *AuditEntryClient) Use(hooks ...Hook) {
+	c.hooks.AuditEntry = append(c.hooks.AuditEntry, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `auditentry.Intercept(f(g(h())))`.
+func (c *AuditEntryClient) Intercept(interceptors ...Interceptor) {
+	c.inters.AuditEntry = append(c.inters.AuditEntry, interceptors...)
+}
+
+// Create returns a builder for creating a AuditEntry entity.
+func (c *AuditEntryClient) Create() *AuditEntryCreate {
+	mutation := newAuditEntryMutation(c.config, OpCreate)
+	return &AuditEntryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of AuditEntry entities.
+func (c *AuditEntryClient) CreateBulk(builders ...*AuditEntryCreate) *AuditEntryCreateBulk {
+	return &AuditEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *AuditEntryClient) MapCreateBulk(slice any, setFunc func(*AuditEntryCreate, int)) *AuditEntryCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &AuditEntryCreateBulk{err: fmt.Errorf("calling to AuditEntryClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*AuditEntryCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &AuditEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for AuditEntry.
+func (c *AuditEntryClient) Update() *AuditEntryUpdate {
+	mutation := newAuditEntryMutation(c.config, OpUpdate)
+	return &AuditEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *AuditEntryClient) UpdateOne(_m *AuditEntry) *AuditEntryUpdateOne {
+	mutation := newAuditEntryMutation(c.config, OpUpdateOne, withAuditEntry(_m))
+	return &AuditEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *AuditEntryClient) UpdateOneID(id uuid.UUID) *AuditEntryUpdateOne {
+	mutation := newAuditEntryMutation(c.config, OpUpdateOne, withAuditEntryID(id))
+	return &AuditEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for AuditEntry.
+func (c *AuditEntryClient) Delete() *AuditEntryDelete {
+	mutation := newAuditEntryMutation(c.config, OpDelete)
+	return &AuditEntryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *AuditEntryClient) DeleteOne(_m *AuditEntry) *AuditEntryDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *AuditEntryClient) DeleteOneID(id uuid.UUID) *AuditEntryDeleteOne {
+	builder := c.Delete().Where(auditentry.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &AuditEntryDeleteOne{builder}
+}
+
+// Query returns a query builder for AuditEntry.
+func (c *AuditEntryClient) Query() *AuditEntryQuery {
+	return &AuditEntryQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeAuditEntry},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a AuditEntry entity by its id.
+func (c *AuditEntryClient) Get(ctx context.Context, id uuid.UUID) (*AuditEntry, error) {
+	return c.Query().Where(auditentry.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *AuditEntryClient) GetX(ctx context.Context, id uuid.UUID) *AuditEntry {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *AuditEntryClient) Hooks() []Hook {
+	return c.hooks.AuditEntry
+}
+
+// Interceptors returns the client interceptors.
+func (c *AuditEntryClient) Interceptors() []Interceptor {
+	return c.inters.AuditEntry
+}
+
+func (c *AuditEntryClient) mutate(ctx context.Context, m *AuditEntryMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&AuditEntryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&AuditEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&AuditEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&AuditEntryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown AuditEntry mutation op: %q", m.Op())
 	}
 }
 
@@ -2350,6 +2525,272 @@ func (c *IdempotencyKeyClient) mutate(ctx context.Context, m *IdempotencyKeyMuta
 	}
 }
 
+// LinkClient is a client for the Link schema.
+type LinkClient struct {
+	config
+}
+
+// NewLinkClient returns a client for the Link from the given config.
+func NewLinkClient(c config) *LinkClient {
+	return &LinkClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `link.Hooks(f(g(h())))`.
+func (c *LinkClient) Use(hooks ...Hook) {
+	c.hooks.Link = append(c.hooks.Link, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `link.Intercept(f(g(h())))`.
+func (c *LinkClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Link = append(c.inters.Link, interceptors...)
+}
+
+// Create returns a builder for creating a Link entity.
+func (c *LinkClient) Create() *LinkCreate {
+	mutation := newLinkMutation(c.config, OpCreate)
+	return &LinkCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Link entities.
+func (c *LinkClient) CreateBulk(builders ...*LinkCreate) *LinkCreateBulk {
+	return &LinkCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *LinkClient) MapCreateBulk(slice any, setFunc func(*LinkCreate, int)) *LinkCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &LinkCreateBulk{err: fmt.Errorf("calling to LinkClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*LinkCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &LinkCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Link.
+func (c *LinkClient) Update() *LinkUpdate {
+	mutation := newLinkMutation(c.config, OpUpdate)
+	return &LinkUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *LinkClient) UpdateOne(_m *Link) *LinkUpdateOne {
+	mutation := newLinkMutation(c.config, OpUpdateOne, withLink(_m))
+	return &LinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *LinkClient) UpdateOneID(id uuid.UUID) *LinkUpdateOne {
+	mutation := newLinkMutation(c.config, OpUpdateOne, withLinkID(id))
+	return &LinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Link.
+func (c *LinkClient) Delete() *LinkDelete {
+	mutation := newLinkMutation(c.config, OpDelete)
+	return &LinkDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *LinkClient) DeleteOne(_m *Link) *LinkDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *LinkClient) DeleteOneID(id uuid.UUID) *LinkDeleteOne {
+	builder := c.Delete().Where(link.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &LinkDeleteOne{builder}
+}
+
+// Query returns a query builder for Link.
+func (c *LinkClient) Query() *LinkQuery {
+	return &LinkQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeLink},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Link entity by its id.
+func (c *LinkClient) Get(ctx context.Context, id uuid.UUID) (*Link, error) {
+	return c.Query().Where(link.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *LinkClient) GetX(ctx context.Context, id uuid.UUID) *Link {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *LinkClient) Hooks() []Hook {
+	return c.hooks.Link
+}
+
+// Interceptors returns the client interceptors.
+func (c *LinkClient) Interceptors() []Interceptor {
+	return c.inters.Link
+}
+
+func (c *LinkClient) mutate(ctx context.Context, m *LinkMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&LinkCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&LinkUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&LinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&LinkDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Link mutation op: %q", m.Op())
+	}
+}
+
+// PairingClient is a client for the Pairing schema.
+type PairingClient struct {
+	config
+}
+
+// NewPairingClient returns a client for the Pairing from the given config.
+func NewPairingClient(c config) *PairingClient {
+	return &PairingClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `pairing.Hooks(f(g(h())))`.
+func (c *PairingClient) Use(hooks ...Hook) {
+	c.hooks.Pairing = append(c.hooks.Pairing, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `pairing.Intercept(f(g(h())))`.
+func (c *PairingClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Pairing = append(c.inters.Pairing, interceptors...)
+}
+
+// Create returns a builder for creating a Pairing entity.
+func (c *PairingClient) Create() *PairingCreate {
+	mutation := newPairingMutation(c.config, OpCreate)
+	return &PairingCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Pairing entities.
+func (c *PairingClient) CreateBulk(builders ...*PairingCreate) *PairingCreateBulk {
+	return &PairingCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PairingClient) MapCreateBulk(slice any, setFunc func(*PairingCreate, int)) *PairingCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PairingCreateBulk{err: fmt.Errorf("calling to PairingClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PairingCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PairingCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Pairing.
+func (c *PairingClient) Update() *PairingUpdate {
+	mutation := newPairingMutation(c.config, OpUpdate)
+	return &PairingUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PairingClient) UpdateOne(_m *Pairing) *PairingUpdateOne {
+	mutation := newPairingMutation(c.config, OpUpdateOne, withPairing(_m))
+	return &PairingUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PairingClient) UpdateOneID(id uuid.UUID) *PairingUpdateOne {
+	mutation := newPairingMutation(c.config, OpUpdateOne, withPairingID(id))
+	return &PairingUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Pairing.
+func (c *PairingClient) Delete() *PairingDelete {
+	mutation := newPairingMutation(c.config, OpDelete)
+	return &PairingDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PairingClient) DeleteOne(_m *Pairing) *PairingDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PairingClient) DeleteOneID(id uuid.UUID) *PairingDeleteOne {
+	builder := c.Delete().Where(pairing.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PairingDeleteOne{builder}
+}
+
+// Query returns a query builder for Pairing.
+func (c *PairingClient) Query() *PairingQuery {
+	return &PairingQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePairing},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Pairing entity by its id.
+func (c *PairingClient) Get(ctx context.Context, id uuid.UUID) (*Pairing, error) {
+	return c.Query().Where(pairing.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PairingClient) GetX(ctx context.Context, id uuid.UUID) *Pairing {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *PairingClient) Hooks() []Hook {
+	return c.hooks.Pairing
+}
+
+// Interceptors returns the client interceptors.
+func (c *PairingClient) Interceptors() []Interceptor {
+	return c.inters.Pairing
+}
+
+func (c *PairingClient) mutate(ctx context.Context, m *PairingMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PairingCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PairingUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PairingUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PairingDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Pairing mutation op: %q", m.Op())
+	}
+}
+
 // PhoneNumberClient is a client for the PhoneNumber schema.
 type PhoneNumberClient struct {
 	config
@@ -2480,6 +2921,272 @@ func (c *PhoneNumberClient) mutate(ctx context.Context, m *PhoneNumberMutation) 
 		return (&PhoneNumberDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown PhoneNumber mutation op: %q", m.Op())
+	}
+}
+
+// SessionClient is a client for the Session schema.
+type SessionClient struct {
+	config
+}
+
+// NewSessionClient returns a client for the Session from the given config.
+func NewSessionClient(c config) *SessionClient {
+	return &SessionClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `session.Hooks(f(g(h())))`.
+func (c *SessionClient) Use(hooks ...Hook) {
+	c.hooks.Session = append(c.hooks.Session, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `session.Intercept(f(g(h())))`.
+func (c *SessionClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Session = append(c.inters.Session, interceptors...)
+}
+
+// Create returns a builder for creating a Session entity.
+func (c *SessionClient) Create() *SessionCreate {
+	mutation := newSessionMutation(c.config, OpCreate)
+	return &SessionCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Session entities.
+func (c *SessionClient) CreateBulk(builders ...*SessionCreate) *SessionCreateBulk {
+	return &SessionCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *SessionClient) MapCreateBulk(slice any, setFunc func(*SessionCreate, int)) *SessionCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &SessionCreateBulk{err: fmt.Errorf("calling to SessionClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*SessionCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &SessionCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Session.
+func (c *SessionClient) Update() *SessionUpdate {
+	mutation := newSessionMutation(c.config, OpUpdate)
+	return &SessionUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *SessionClient) UpdateOne(_m *Session) *SessionUpdateOne {
+	mutation := newSessionMutation(c.config, OpUpdateOne, withSession(_m))
+	return &SessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *SessionClient) UpdateOneID(id uuid.UUID) *SessionUpdateOne {
+	mutation := newSessionMutation(c.config, OpUpdateOne, withSessionID(id))
+	return &SessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Session.
+func (c *SessionClient) Delete() *SessionDelete {
+	mutation := newSessionMutation(c.config, OpDelete)
+	return &SessionDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *SessionClient) DeleteOne(_m *Session) *SessionDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *SessionClient) DeleteOneID(id uuid.UUID) *SessionDeleteOne {
+	builder := c.Delete().Where(session.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &SessionDeleteOne{builder}
+}
+
+// Query returns a query builder for Session.
+func (c *SessionClient) Query() *SessionQuery {
+	return &SessionQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeSession},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Session entity by its id.
+func (c *SessionClient) Get(ctx context.Context, id uuid.UUID) (*Session, error) {
+	return c.Query().Where(session.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *SessionClient) GetX(ctx context.Context, id uuid.UUID) *Session {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *SessionClient) Hooks() []Hook {
+	return c.hooks.Session
+}
+
+// Interceptors returns the client interceptors.
+func (c *SessionClient) Interceptors() []Interceptor {
+	return c.inters.Session
+}
+
+func (c *SessionClient) mutate(ctx context.Context, m *SessionMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&SessionCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&SessionUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&SessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&SessionDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Session mutation op: %q", m.Op())
+	}
+}
+
+// TallyClient is a client for the Tally schema.
+type TallyClient struct {
+	config
+}
+
+// NewTallyClient returns a client for the Tally from the given config.
+func NewTallyClient(c config) *TallyClient {
+	return &TallyClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `tally.Hooks(f(g(h())))`.
+func (c *TallyClient) Use(hooks ...Hook) {
+	c.hooks.Tally = append(c.hooks.Tally, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `tally.Intercept(f(g(h())))`.
+func (c *TallyClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Tally = append(c.inters.Tally, interceptors...)
+}
+
+// Create returns a builder for creating a Tally entity.
+func (c *TallyClient) Create() *TallyCreate {
+	mutation := newTallyMutation(c.config, OpCreate)
+	return &TallyCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Tally entities.
+func (c *TallyClient) CreateBulk(builders ...*TallyCreate) *TallyCreateBulk {
+	return &TallyCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *TallyClient) MapCreateBulk(slice any, setFunc func(*TallyCreate, int)) *TallyCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &TallyCreateBulk{err: fmt.Errorf("calling to TallyClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*TallyCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &TallyCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Tally.
+func (c *TallyClient) Update() *TallyUpdate {
+	mutation := newTallyMutation(c.config, OpUpdate)
+	return &TallyUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *TallyClient) UpdateOne(_m *Tally) *TallyUpdateOne {
+	mutation := newTallyMutation(c.config, OpUpdateOne, withTally(_m))
+	return &TallyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *TallyClient) UpdateOneID(id uuid.UUID) *TallyUpdateOne {
+	mutation := newTallyMutation(c.config, OpUpdateOne, withTallyID(id))
+	return &TallyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Tally.
+func (c *TallyClient) Delete() *TallyDelete {
+	mutation := newTallyMutation(c.config, OpDelete)
+	return &TallyDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *TallyClient) DeleteOne(_m *Tally) *TallyDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *TallyClient) DeleteOneID(id uuid.UUID) *TallyDeleteOne {
+	builder := c.Delete().Where(tally.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &TallyDeleteOne{builder}
+}
+
+// Query returns a query builder for Tally.
+func (c *TallyClient) Query() *TallyQuery {
+	return &TallyQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeTally},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Tally entity by its id.
+func (c *TallyClient) Get(ctx context.Context, id uuid.UUID) (*Tally, error) {
+	return c.Query().Where(tally.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *TallyClient) GetX(ctx context.Context, id uuid.UUID) *Tally {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *TallyClient) Hooks() []Hook {
+	return c.hooks.Tally
+}
+
+// Interceptors returns the client interceptors.
+func (c *TallyClient) Interceptors() []Interceptor {
+	return c.inters.Tally
+}
+
+func (c *TallyClient) mutate(ctx context.Context, m *TallyMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&TallyCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&TallyUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&TallyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&TallyDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Tally mutation op: %q", m.Op())
 	}
 }
 
@@ -2885,14 +3592,16 @@ func (c *WorkspaceClient) mutate(ctx context.Context, m *WorkspaceMutation) (Val
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		APIKey, Action, Agent, Call, CallAnalysis, CallCount, CallTag, Campaign,
-		Contact, CustomField, Delivery, DialDecision, DoNotCall, Enrollment,
-		IdempotencyKey, PhoneNumber, Turn, User, Workspace []ent.Hook
+		APIKey, Action, Agent, AuditEntry, Call, CallAnalysis, CallCount, CallTag,
+		Campaign, Contact, CustomField, Delivery, DialDecision, DoNotCall, Enrollment,
+		IdempotencyKey, Link, Pairing, PhoneNumber, Session, Tally, Turn, User,
+		Workspace []ent.Hook
 	}
 	inters struct {
-		APIKey, Action, Agent, Call, CallAnalysis, CallCount, CallTag, Campaign,
-		Contact, CustomField, Delivery, DialDecision, DoNotCall, Enrollment,
-		IdempotencyKey, PhoneNumber, Turn, User, Workspace []ent.Interceptor
+		APIKey, Action, Agent, AuditEntry, Call, CallAnalysis, CallCount, CallTag,
+		Campaign, Contact, CustomField, Delivery, DialDecision, DoNotCall, Enrollment,
+		IdempotencyKey, Link, Pairing, PhoneNumber, Session, Tally, Turn, User,
+		Workspace []ent.Interceptor
 	}
 )
 

@@ -15,6 +15,7 @@ import (
 	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
 	"github.com/callwright/callwright/ent/apikey"
+	"github.com/callwright/callwright/ent/auditentry"
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
@@ -27,7 +28,11 @@ import (
 	"github.com/callwright/callwright/ent/donotcall"
 	"github.com/callwright/callwright/ent/enrollment"
 	"github.com/callwright/callwright/ent/idempotencykey"
+	"github.com/callwright/callwright/ent/link"
+	"github.com/callwright/callwright/ent/pairing"
 	"github.com/callwright/callwright/ent/phonenumber"
+	"github.com/callwright/callwright/ent/session"
+	"github.com/callwright/callwright/ent/tally"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/ent/user"
 	"github.com/callwright/callwright/ent/workspace"
@@ -94,6 +99,7 @@ func checkColumn(t, c string) error {
 			apikey.Table:         apikey.ValidColumn,
 			action.Table:         action.ValidColumn,
 			agent.Table:          agent.ValidColumn,
+			auditentry.Table:     auditentry.ValidColumn,
 			call.Table:           call.ValidColumn,
 			callanalysis.Table:   callanalysis.ValidColumn,
 			callcount.Table:      callcount.ValidColumn,
@@ -106,7 +112,11 @@ func checkColumn(t, c string) error {
 			donotcall.Table:      donotcall.ValidColumn,
 			enrollment.Table:     enrollment.ValidColumn,
 			idempotencykey.Table: idempotencykey.ValidColumn,
+			link.Table:           link.ValidColumn,
+			pairing.Table:        pairing.ValidColumn,
 			phonenumber.Table:    phonenumber.ValidColumn,
+			session.Table:        session.ValidColumn,
+			tally.Table:          tally.ValidColumn,
 			turn.Table:           turn.ValidColumn,
 			user.Table:           user.ValidColumn,
 			workspace.Table:      workspace.ValidColumn,

@@ -9,6 +9,7 @@ import (
 	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
 	"github.com/callwright/callwright/ent/apikey"
+	"github.com/callwright/callwright/ent/auditentry"
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
@@ -21,8 +22,12 @@ import (
 	"github.com/callwright/callwright/ent/donotcall"
 	"github.com/callwright/callwright/ent/enrollment"
 	"github.com/callwright/callwright/ent/idempotencykey"
+	"github.com/callwright/callwright/ent/link"
+	"github.com/callwright/callwright/ent/pairing"
 	"github.com/callwright/callwright/ent/phonenumber"
 	"github.com/callwright/callwright/ent/schema"
+	"github.com/callwright/callwright/ent/session"
+	"github.com/callwright/callwright/ent/tally"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/ent/user"
 	"github.com/callwright/callwright/ent/workspace"
@@ -138,6 +143,31 @@ func init() {
 	agentDescID := agentMixinFields0[0].Descriptor()
 	// agent.DefaultID holds the default value on creation for the id field.
 	agent.DefaultID = agentDescID.Default.(func() uuid.UUID)
+	auditentryMixin := schema.AuditEntry{}.Mixin()
+	auditentryMixinFields0 := auditentryMixin[0].Fields()
+	_ = auditentryMixinFields0
+	auditentryFields := schema.AuditEntry{}.Fields()
+	_ = auditentryFields
+	// auditentryDescActor is the schema descriptor for actor field.
+	auditentryDescActor := auditentryFields[3].Descriptor()
+	// auditentry.DefaultActor holds the default value on creation for the actor field.
+	auditentry.DefaultActor = auditentryDescActor.Default.(string)
+	// auditentryDescSubject is the schema descriptor for subject field.
+	auditentryDescSubject := auditentryFields[4].Descriptor()
+	// auditentry.DefaultSubject holds the default value on creation for the subject field.
+	auditentry.DefaultSubject = auditentryDescSubject.Default.(string)
+	// auditentryDescDetail is the schema descriptor for detail field.
+	auditentryDescDetail := auditentryFields[5].Descriptor()
+	// auditentry.DefaultDetail holds the default value on creation for the detail field.
+	auditentry.DefaultDetail = auditentryDescDetail.Default.(string)
+	// auditentryDescAddress is the schema descriptor for address field.
+	auditentryDescAddress := auditentryFields[6].Descriptor()
+	// auditentry.DefaultAddress holds the default value on creation for the address field.
+	auditentry.DefaultAddress = auditentryDescAddress.Default.(string)
+	// auditentryDescID is the schema descriptor for id field.
+	auditentryDescID := auditentryMixinFields0[0].Descriptor()
+	// auditentry.DefaultID holds the default value on creation for the id field.
+	auditentry.DefaultID = auditentryDescID.Default.(func() uuid.UUID)
 	callMixin := schema.Call{}.Mixin()
 	callMixinFields0 := callMixin[0].Fields()
 	_ = callMixinFields0
@@ -442,6 +472,36 @@ func init() {
 	idempotencykeyDescID := idempotencykeyMixinFields0[0].Descriptor()
 	// idempotencykey.DefaultID holds the default value on creation for the id field.
 	idempotencykey.DefaultID = idempotencykeyDescID.Default.(func() uuid.UUID)
+	linkMixin := schema.Link{}.Mixin()
+	linkMixinFields0 := linkMixin[0].Fields()
+	_ = linkMixinFields0
+	linkFields := schema.Link{}.Fields()
+	_ = linkFields
+	// linkDescEmail is the schema descriptor for email field.
+	linkDescEmail := linkFields[4].Descriptor()
+	// link.DefaultEmail holds the default value on creation for the email field.
+	link.DefaultEmail = linkDescEmail.Default.(string)
+	// linkDescRole is the schema descriptor for role field.
+	linkDescRole := linkFields[5].Descriptor()
+	// link.DefaultRole holds the default value on creation for the role field.
+	link.DefaultRole = linkDescRole.Default.(string)
+	// linkDescID is the schema descriptor for id field.
+	linkDescID := linkMixinFields0[0].Descriptor()
+	// link.DefaultID holds the default value on creation for the id field.
+	link.DefaultID = linkDescID.Default.(func() uuid.UUID)
+	pairingMixin := schema.Pairing{}.Mixin()
+	pairingMixinFields0 := pairingMixin[0].Fields()
+	_ = pairingMixinFields0
+	pairingFields := schema.Pairing{}.Fields()
+	_ = pairingFields
+	// pairingDescState is the schema descriptor for state field.
+	pairingDescState := pairingFields[6].Descriptor()
+	// pairing.DefaultState holds the default value on creation for the state field.
+	pairing.DefaultState = pairingDescState.Default.(string)
+	// pairingDescID is the schema descriptor for id field.
+	pairingDescID := pairingMixinFields0[0].Descriptor()
+	// pairing.DefaultID holds the default value on creation for the id field.
+	pairing.DefaultID = pairingDescID.Default.(func() uuid.UUID)
 	phonenumberMixin := schema.PhoneNumber{}.Mixin()
 	phonenumberMixinFields0 := phonenumberMixin[0].Fields()
 	_ = phonenumberMixinFields0
@@ -469,6 +529,24 @@ func init() {
 	phonenumberDescID := phonenumberMixinFields0[0].Descriptor()
 	// phonenumber.DefaultID holds the default value on creation for the id field.
 	phonenumber.DefaultID = phonenumberDescID.Default.(func() uuid.UUID)
+	sessionMixin := schema.Session{}.Mixin()
+	sessionMixinFields0 := sessionMixin[0].Fields()
+	_ = sessionMixinFields0
+	sessionFields := schema.Session{}.Fields()
+	_ = sessionFields
+	// sessionDescID is the schema descriptor for id field.
+	sessionDescID := sessionMixinFields0[0].Descriptor()
+	// session.DefaultID holds the default value on creation for the id field.
+	session.DefaultID = sessionDescID.Default.(func() uuid.UUID)
+	tallyMixin := schema.Tally{}.Mixin()
+	tallyMixinFields0 := tallyMixin[0].Fields()
+	_ = tallyMixinFields0
+	tallyFields := schema.Tally{}.Fields()
+	_ = tallyFields
+	// tallyDescID is the schema descriptor for id field.
+	tallyDescID := tallyMixinFields0[0].Descriptor()
+	// tally.DefaultID holds the default value on creation for the id field.
+	tally.DefaultID = tallyDescID.Default.(func() uuid.UUID)
 	turnMixin := schema.Turn{}.Mixin()
 	turnMixinFields0 := turnMixin[0].Fields()
 	_ = turnMixinFields0

@@ -20,6 +20,8 @@ type Tx struct {
 	Action *ActionClient
 	// Agent is the client for interacting with the Agent builders.
 	Agent *AgentClient
+	// AuditEntry is the client for interacting with the AuditEntry builders.
+	AuditEntry *AuditEntryClient
 	// Call is the client for interacting with the Call builders.
 	Call *CallClient
 	// CallAnalysis is the client for interacting with the CallAnalysis builders.
@@ -44,8 +46,16 @@ type Tx struct {
 	Enrollment *EnrollmentClient
 	// IdempotencyKey is the client for interacting with the IdempotencyKey builders.
 	IdempotencyKey *IdempotencyKeyClient
+	// Link is the client for interacting with the Link builders.
+	Link *LinkClient
+	// Pairing is the client for interacting with the Pairing builders.
+	Pairing *PairingClient
 	// PhoneNumber is the client for interacting with the PhoneNumber builders.
 	PhoneNumber *PhoneNumberClient
+	// Session is the client for interacting with the Session builders.
+	Session *SessionClient
+	// Tally is the client for interacting with the Tally builders.
+	Tally *TallyClient
 	// Turn is the client for interacting with the Turn builders.
 	Turn *TurnClient
 	// User is the client for interacting with the User builders.
@@ -186,6 +196,7 @@ func (tx *Tx) init() {
 	tx.APIKey = NewAPIKeyClient(tx.config)
 	tx.Action = NewActionClient(tx.config)
 	tx.Agent = NewAgentClient(tx.config)
+	tx.AuditEntry = NewAuditEntryClient(tx.config)
 	tx.Call = NewCallClient(tx.config)
 	tx.CallAnalysis = NewCallAnalysisClient(tx.config)
 	tx.CallCount = NewCallCountClient(tx.config)
@@ -198,7 +209,11 @@ func (tx *Tx) init() {
 	tx.DoNotCall = NewDoNotCallClient(tx.config)
 	tx.Enrollment = NewEnrollmentClient(tx.config)
 	tx.IdempotencyKey = NewIdempotencyKeyClient(tx.config)
+	tx.Link = NewLinkClient(tx.config)
+	tx.Pairing = NewPairingClient(tx.config)
 	tx.PhoneNumber = NewPhoneNumberClient(tx.config)
+	tx.Session = NewSessionClient(tx.config)
+	tx.Tally = NewTallyClient(tx.config)
 	tx.Turn = NewTurnClient(tx.config)
 	tx.User = NewUserClient(tx.config)
 	tx.Workspace = NewWorkspaceClient(tx.config)

@@ -51,7 +51,7 @@ var layers = map[string][]string{
 	"internal/conversation/scripted": {"internal/conversation", "internal/audio", "internal/audio/voice", "internal/carrier",
 		"internal/fault"},
 	// 3: the rules; never protobuf
-	"internal/identity": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/secret"},
+	"internal/identity": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/policy", "internal/secret"},
 	"internal/agent":    {"ent", "internal/store", "internal/fault", "internal/phone", "internal/secret", "internal/egress"},
 	"internal/contact":  {"ent", "internal/store", "internal/fault", "internal/phone"},
 	"internal/policy":   {"ent", "internal/store", "internal/fault", "internal/phone"},
@@ -76,7 +76,7 @@ var layers = map[string][]string{
 // owners says which package may import the predicates of a table, and so filter, change or delete its rows. Others read
 // rows that the owner gives them.
 var owners = map[string][]string{
-	"internal/identity": {"workspace", "user", "apikey"},
+	"internal/identity": {"workspace", "user", "apikey", "session", "pairing", "link", "tally", "auditentry"},
 	"internal/agent":    {"agent", "phonenumber", "action"},
 	"internal/call":     {"call", "turn", "callcount"},
 	"internal/contact":  {"contact", "customfield"},
@@ -93,7 +93,8 @@ var entities = map[string]string{
 	"call": "Call", "turn": "Turn", "callcount": "CallCount", "action": "Action", "contact": "Contact",
 	"customfield": "CustomField", "donotcall": "DoNotCall", "dialdecision": "DialDecision", "campaign": "Campaign",
 	"enrollment": "Enrollment", "callanalysis": "CallAnalysis", "calltag": "CallTag", "delivery": "Delivery",
-	"idempotencykey": "IdempotencyKey",
+	"idempotencykey": "IdempotencyKey", "session": "Session", "pairing": "Pairing", "link": "Link", "tally": "Tally",
+	"auditentry": "AuditEntry",
 }
 
 // fenced are imports from outside that only some packages may have. River's plain types are allowed to the rule packages

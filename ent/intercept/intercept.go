@@ -11,6 +11,7 @@ import (
 	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
 	"github.com/callwright/callwright/ent/apikey"
+	"github.com/callwright/callwright/ent/auditentry"
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
@@ -23,8 +24,12 @@ import (
 	"github.com/callwright/callwright/ent/donotcall"
 	"github.com/callwright/callwright/ent/enrollment"
 	"github.com/callwright/callwright/ent/idempotencykey"
+	"github.com/callwright/callwright/ent/link"
+	"github.com/callwright/callwright/ent/pairing"
 	"github.com/callwright/callwright/ent/phonenumber"
 	"github.com/callwright/callwright/ent/predicate"
+	"github.com/callwright/callwright/ent/session"
+	"github.com/callwright/callwright/ent/tally"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/ent/user"
 	"github.com/callwright/callwright/ent/workspace"
@@ -165,6 +170,33 @@ func (f TraverseAgent) Traverse(ctx context.Context, q ent.Query) error {
 		return f(ctx, q)
 	}
 	return fmt.Errorf("unexpected query type %T. expect *ent.AgentQuery", q)
+}
+
+// The AuditEntryFunc type is an adapter to allow the use of ordinary function as a Querier.
+type AuditEntryFunc func(context.Context, *ent.AuditEntryQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f AuditEntryFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.AuditEntryQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.AuditEntryQuery", q)
+}
+
+// The TraverseAuditEntry type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseAuditEntry func(context.Context, *ent.AuditEntryQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseAuditEntry) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseAuditEntry) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AuditEntryQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.AuditEntryQuery", q)
 }
 
 // The CallFunc type is an adapter to allow the use of ordinary function as a Querier.
@@ -491,6 +523,60 @@ func (f TraverseIdempotencyKey) Traverse(ctx context.Context, q ent.Query) error
 	return fmt.Errorf("unexpected query type %T. expect *ent.IdempotencyKeyQuery", q)
 }
 
+// The LinkFunc type is an adapter to allow the use of ordinary function as a Querier.
+type LinkFunc func(context.Context, *ent.LinkQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f LinkFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.LinkQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.LinkQuery", q)
+}
+
+// The TraverseLink type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseLink func(context.Context, *ent.LinkQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseLink) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseLink) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.LinkQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.LinkQuery", q)
+}
+
+// The PairingFunc type is an adapter to allow the use of ordinary function as a Querier.
+type PairingFunc func(context.Context, *ent.PairingQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f PairingFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.PairingQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.PairingQuery", q)
+}
+
+// The TraversePairing type is an adapter to allow the use of ordinary function as Traverser.
+type TraversePairing func(context.Context, *ent.PairingQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraversePairing) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraversePairing) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.PairingQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.PairingQuery", q)
+}
+
 // The PhoneNumberFunc type is an adapter to allow the use of ordinary function as a Querier.
 type PhoneNumberFunc func(context.Context, *ent.PhoneNumberQuery) (ent.Value, error)
 
@@ -516,6 +602,60 @@ func (f TraversePhoneNumber) Traverse(ctx context.Context, q ent.Query) error {
 		return f(ctx, q)
 	}
 	return fmt.Errorf("unexpected query type %T. expect *ent.PhoneNumberQuery", q)
+}
+
+// The SessionFunc type is an adapter to allow the use of ordinary function as a Querier.
+type SessionFunc func(context.Context, *ent.SessionQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f SessionFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.SessionQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.SessionQuery", q)
+}
+
+// The TraverseSession type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseSession func(context.Context, *ent.SessionQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseSession) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseSession) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.SessionQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.SessionQuery", q)
+}
+
+// The TallyFunc type is an adapter to allow the use of ordinary function as a Querier.
+type TallyFunc func(context.Context, *ent.TallyQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f TallyFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.TallyQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.TallyQuery", q)
+}
+
+// The TraverseTally type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseTally func(context.Context, *ent.TallyQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseTally) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseTally) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.TallyQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.TallyQuery", q)
 }
 
 // The TurnFunc type is an adapter to allow the use of ordinary function as a Querier.
@@ -608,6 +748,8 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.ActionQuery, predicate.Action, action.OrderOption]{typ: ent.TypeAction, tq: q}, nil
 	case *ent.AgentQuery:
 		return &query[*ent.AgentQuery, predicate.Agent, agent.OrderOption]{typ: ent.TypeAgent, tq: q}, nil
+	case *ent.AuditEntryQuery:
+		return &query[*ent.AuditEntryQuery, predicate.AuditEntry, auditentry.OrderOption]{typ: ent.TypeAuditEntry, tq: q}, nil
 	case *ent.CallQuery:
 		return &query[*ent.CallQuery, predicate.Call, call.OrderOption]{typ: ent.TypeCall, tq: q}, nil
 	case *ent.CallAnalysisQuery:
@@ -632,8 +774,16 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.EnrollmentQuery, predicate.Enrollment, enrollment.OrderOption]{typ: ent.TypeEnrollment, tq: q}, nil
 	case *ent.IdempotencyKeyQuery:
 		return &query[*ent.IdempotencyKeyQuery, predicate.IdempotencyKey, idempotencykey.OrderOption]{typ: ent.TypeIdempotencyKey, tq: q}, nil
+	case *ent.LinkQuery:
+		return &query[*ent.LinkQuery, predicate.Link, link.OrderOption]{typ: ent.TypeLink, tq: q}, nil
+	case *ent.PairingQuery:
+		return &query[*ent.PairingQuery, predicate.Pairing, pairing.OrderOption]{typ: ent.TypePairing, tq: q}, nil
 	case *ent.PhoneNumberQuery:
 		return &query[*ent.PhoneNumberQuery, predicate.PhoneNumber, phonenumber.OrderOption]{typ: ent.TypePhoneNumber, tq: q}, nil
+	case *ent.SessionQuery:
+		return &query[*ent.SessionQuery, predicate.Session, session.OrderOption]{typ: ent.TypeSession, tq: q}, nil
+	case *ent.TallyQuery:
+		return &query[*ent.TallyQuery, predicate.Tally, tally.OrderOption]{typ: ent.TypeTally, tq: q}, nil
 	case *ent.TurnQuery:
 		return &query[*ent.TurnQuery, predicate.Turn, turn.OrderOption]{typ: ent.TypeTurn, tq: q}, nil
 	case *ent.UserQuery:

@@ -120,6 +120,36 @@ var (
 			},
 		},
 	}
+	// AuditEntriesColumns holds the columns for the "audit_entries" table.
+	AuditEntriesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "action", Type: field.TypeString},
+		{Name: "user_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "actor", Type: field.TypeString, Default: ""},
+		{Name: "subject", Type: field.TypeString, Default: ""},
+		{Name: "detail", Type: field.TypeString, Default: ""},
+		{Name: "address", Type: field.TypeString, Default: ""},
+	}
+	// AuditEntriesTable holds the schema information for the "audit_entries" table.
+	AuditEntriesTable = &schema.Table{
+		Name:       "audit_entries",
+		Columns:    AuditEntriesColumns,
+		PrimaryKey: []*schema.Column{AuditEntriesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "auditentry_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[0]},
+			},
+			{
+				Name:    "auditentry_workspace_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[2], AuditEntriesColumns[0]},
+			},
+		},
+	}
 	// CallsColumns holds the columns for the "calls" table.
 	CallsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -643,6 +673,67 @@ var (
 			},
 		},
 	}
+	// LinksColumns holds the columns for the "links" table.
+	LinksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "kind", Type: field.TypeString},
+		{Name: "hash", Type: field.TypeBytes, Unique: true},
+		{Name: "workspace_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "user_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "email", Type: field.TypeString, Default: ""},
+		{Name: "role", Type: field.TypeString, Default: ""},
+		{Name: "created_by", Type: field.TypeUUID, Nullable: true},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "expires_at", Type: field.TypeTime},
+	}
+	// LinksTable holds the schema information for the "links" table.
+	LinksTable = &schema.Table{
+		Name:       "links",
+		Columns:    LinksColumns,
+		PrimaryKey: []*schema.Column{LinksColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "link_workspace_id_kind_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{LinksColumns[3], LinksColumns[1], LinksColumns[8]},
+			},
+			{
+				Name:    "link_expires_at",
+				Unique:  false,
+				Columns: []*schema.Column{LinksColumns[9]},
+			},
+		},
+	}
+	// PairingsColumns holds the columns for the "pairings" table.
+	PairingsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "device_hash", Type: field.TypeBytes, Unique: true},
+		{Name: "user_code", Type: field.TypeString, Unique: true},
+		{Name: "client_name", Type: field.TypeString},
+		{Name: "address", Type: field.TypeString},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "expires_at", Type: field.TypeTime},
+		{Name: "state", Type: field.TypeString, Default: "pending"},
+		{Name: "interval", Type: field.TypeInt},
+		{Name: "polled_at", Type: field.TypeTime, Nullable: true},
+		{Name: "workspace_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "decided_by", Type: field.TypeUUID, Nullable: true},
+		{Name: "key_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "claimed_at", Type: field.TypeTime, Nullable: true},
+	}
+	// PairingsTable holds the schema information for the "pairings" table.
+	PairingsTable = &schema.Table{
+		Name:       "pairings",
+		Columns:    PairingsColumns,
+		PrimaryKey: []*schema.Column{PairingsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "pairing_expires_at",
+				Unique:  false,
+				Columns: []*schema.Column{PairingsColumns[6]},
+			},
+		},
+	}
 	// PhoneNumbersColumns holds the columns for the "phone_numbers" table.
 	PhoneNumbersColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -685,6 +776,70 @@ var (
 				Name:    "phonenumber_workspace_id_created_at_id",
 				Unique:  false,
 				Columns: []*schema.Column{PhoneNumbersColumns[3], PhoneNumbersColumns[1], PhoneNumbersColumns[0]},
+			},
+		},
+	}
+	// SessionsColumns holds the columns for the "sessions" table.
+	SessionsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "user_id", Type: field.TypeUUID},
+		{Name: "hash", Type: field.TypeBytes, Unique: true},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "used_at", Type: field.TypeTime},
+		{Name: "expires_at", Type: field.TypeTime},
+	}
+	// SessionsTable holds the schema information for the "sessions" table.
+	SessionsTable = &schema.Table{
+		Name:       "sessions",
+		Columns:    SessionsColumns,
+		PrimaryKey: []*schema.Column{SessionsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "session_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{SessionsColumns[1], SessionsColumns[0]},
+			},
+			{
+				Name:    "session_user_id",
+				Unique:  false,
+				Columns: []*schema.Column{SessionsColumns[2]},
+			},
+			{
+				Name:    "session_expires_at",
+				Unique:  false,
+				Columns: []*schema.Column{SessionsColumns[6]},
+			},
+		},
+	}
+	// TalliesColumns holds the columns for the "tallies" table.
+	TalliesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "kind", Type: field.TypeString},
+		{Name: "actor", Type: field.TypeString},
+		{Name: "address", Type: field.TypeString},
+		{Name: "at", Type: field.TypeTime},
+	}
+	// TalliesTable holds the schema information for the "tallies" table.
+	TalliesTable = &schema.Table{
+		Name:       "tallies",
+		Columns:    TalliesColumns,
+		PrimaryKey: []*schema.Column{TalliesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "tally_kind_actor_at",
+				Unique:  false,
+				Columns: []*schema.Column{TalliesColumns[1], TalliesColumns[2], TalliesColumns[4]},
+			},
+			{
+				Name:    "tally_kind_address_at",
+				Unique:  false,
+				Columns: []*schema.Column{TalliesColumns[1], TalliesColumns[3], TalliesColumns[4]},
+			},
+			{
+				Name:    "tally_at",
+				Unique:  false,
+				Columns: []*schema.Column{TalliesColumns[4]},
 			},
 		},
 	}
@@ -736,6 +891,11 @@ var (
 		PrimaryKey: []*schema.Column{UsersColumns[0]},
 		Indexes: []*schema.Index{
 			{
+				Name:    "user_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{UsersColumns[3], UsersColumns[0]},
+			},
+			{
 				Name:    "user_workspace_id_email",
 				Unique:  true,
 				Columns: []*schema.Column{UsersColumns[3], UsersColumns[4]},
@@ -769,6 +929,7 @@ var (
 		APIKeysTable,
 		ActionsTable,
 		AgentsTable,
+		AuditEntriesTable,
 		CallsTable,
 		CallAnalysesTable,
 		CallCountsTable,
@@ -781,7 +942,11 @@ var (
 		DoNotCallsTable,
 		EnrollmentsTable,
 		IdempotencyKeysTable,
+		LinksTable,
+		PairingsTable,
 		PhoneNumbersTable,
+		SessionsTable,
+		TalliesTable,
 		TurnsTable,
 		UsersTable,
 		WorkspacesTable,

@@ -15,6 +15,9 @@ type Action func(*sql.Selector)
 // Agent is the predicate function for agent builders.
 type Agent func(*sql.Selector)
 
+// AuditEntry is the predicate function for auditentry builders.
+type AuditEntry func(*sql.Selector)
+
 // Call is the predicate function for call builders.
 type Call func(*sql.Selector)
 
@@ -51,8 +54,20 @@ type Enrollment func(*sql.Selector)
 // IdempotencyKey is the predicate function for idempotencykey builders.
 type IdempotencyKey func(*sql.Selector)
 
+// Link is the predicate function for link builders.
+type Link func(*sql.Selector)
+
+// Pairing is the predicate function for pairing builders.
+type Pairing func(*sql.Selector)
+
 // PhoneNumber is the predicate function for phonenumber builders.
 type PhoneNumber func(*sql.Selector)
+
+// Session is the predicate function for session builders.
+type Session func(*sql.Selector)
+
+// Tally is the predicate function for tally builders.
+type Tally func(*sql.Selector)
 
 // Turn is the predicate function for turn builders.
 type Turn func(*sql.Selector)

@@ -26,6 +26,7 @@ func (User) Fields() []ent.Field {
 
 func (User) Indexes() []ent.Index {
 	return []ent.Index{
+		index.Fields("workspace_id", "id").Unique(), // what belongs to a user refers to both
 		index.Fields("workspace_id", "email").Unique(),
 		index.Fields("email"),
 	}

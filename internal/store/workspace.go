@@ -41,9 +41,12 @@ func System(ctx context.Context) context.Context {
 // ErrNoWorkspace is the error of a query or mutation whose context has neither a workspace nor System.
 var ErrNoWorkspace = errors.New("store: no workspace in the context")
 
-// unowned lists the types whose rows do not belong to a workspace: workspaces themselves, and users, who may have none.
-// Only package identity touches them. Every other type is owned and has a workspace_id.
-var unowned = map[string]bool{ent.TypeWorkspace: true, ent.TypeUser: true}
+// unowned lists the types whose rows do not belong to a workspace: workspaces themselves, users, who may have none, what
+// exists before somebody's workspace is known, and counts. Only package identity touches them. Every other type is owned
+// and has a workspace_id.
+var unowned = map[string]bool{
+	ent.TypeWorkspace: true, ent.TypeUser: true, ent.TypePairing: true, ent.TypeLink: true, ent.TypeTally: true,
+}
 
 // column is the name of the owner's column in every owned table.
 const column = "workspace_id"
