@@ -1,0 +1,216 @@
+package conversation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/callwright/callwright/internal/audio"
+	"github.com/callwright/callwright/internal/carrier"
+)
+
+// How utterances begin and end.
+const (
+	vadOnset = 80 * time.Millisecond
+	// Pauses that end an utterance: after a text that ends like a sentence, and after any other.
+	pauseAfterSentence = 400 * time.Millisecond
+	pauseInSentence    = 700 * time.Millisecond
+	// pauseOfMachine ends a machine's utterance: announcements have long pauses.
+	pauseOfMachine = 1200 * time.Millisecond
+	// finalTimeout is how long the final text may take.
+	finalTimeout = 4 * time.Second
+)
+
+// ear is what the conversation knows of the other side's voice.
+type ear struct {
+	vad     *audio.VAD
+	beep    audio.BeepDetector
+	next    uint64
+	current *utterance // being spoken
+	waiting *utterance // over, its final text is awaited
+	muted   bool       // until the detector falls silent: a beep is no speech
+	faults  int        // in a row
+	count   int        // with text
+}
+
+// utterance is one stretch of the other side's speech.
+type utterance struct {
+	id     uint64
+	start  time.Duration // of the voice
+	last   time.Duration // end of the last voiced frame
+	voice  time.Duration // voiced in sum
+	text   string
+	done   bool // the listener knows that it is over
+	asked  time.Duration
+	cutOff string // text of the agent that this utterance interrupted and that was not heard
+}
+
+// listen takes a frame of the other side.
+func (t *talk) listen(ctx context.Context, f *carrier.Frame) {
+	t.listenForBeep(f)
+	voiced, speaking := t.ear.vad.Push(&f.PCM)
+	if t.ear.muted && !speaking {
+		t.ear.muted = false
+	}
+	h := Heard{Frame: &f.PCM, At: f.At, Voiced: voiced, Captions: t.captions}
+	if t.ear.current == nil && speaking && !t.ear.muted {
+		t.ear.next++
+		t.ear.current = &utterance{id: t.ear.next, start: max(t.now-vadOnset, 0), voice: vadOnset - audio.FrameTime}
+		h.Preroll = t.ear.vad.Preroll(nil)
+	}
+	if u := t.ear.current; u != nil {
+		h.Utterance = u.id
+		if voiced && !t.ear.muted {
+			u.last = t.now
+			u.voice += audio.FrameTime
+			t.lastCaller, t.reminded = t.now, false
+		}
+	}
+	t.hear(h)
+}
+
+// hear passes a frame on, or keeps it until the dialogue is open, three seconds at most.
+func (t *talk) hear(h Heard) {
+	if t.dialogue != nil {
+		t.dialogue.Hear(h)
+		return
+	}
+	frame := *h.Frame
+	h.Frame = &frame
+	if t.early = append(t.early, h); len(t.early) > 150 {
+		t.early = t.early[1:]
+	}
+}
+
+// endUtterance ends the utterance when the pause is long enough.
+func (t *talk) endUtterance(ctx context.Context) {
+	if u := t.ear.waiting; u != nil && t.now-u.asked > finalTimeout {
+		t.understood(ctx, Utterance{ID: u.id, Text: u.text, Final: true})
+	}
+	u := t.ear.current
+	if u == nil || t.ear.waiting != nil || !u.done && t.now-u.last < t.pause(u) {
+		return
+	}
+	t.ear.current, t.ear.waiting = nil, u
+	u.asked = t.now
+	if t.dialogue != nil {
+		t.dialogue.Commit(u.id)
+	}
+}
+
+// pause is how long a silence ends an utterance.
+func (t *talk) pause(u *utterance) time.Duration {
+	if t.phase != phaseTalk || t.result.AnsweredBy == AnsweredByIVR {
+		if t.phase == phaseAnswer && t.result.AnsweredBy == "" {
+			return answerPause
+		}
+		return pauseOfMachine
+	}
+	d := pauseInSentence
+	if endsSentence(u.text) {
+		d = pauseAfterSentence
+	}
+	switch t.script.Patience {
+	case "low":
+		d = d * 3 / 4
+	case "high":
+		d = d * 8 / 5
+	}
+	return d
+}
+
+// understood takes what the listener says.
+func (t *talk) understood(ctx context.Context, heard Utterance) {
+	if heard.Err != nil {
+		t.misheard(ctx, heard)
+		return
+	}
+	if u := t.ear.current; u != nil && u.id == heard.ID {
+		u.text, u.done = heard.Text, heard.Done
+		return // a final before the pause may still grow by another utterance: the pause decides
+	}
+	u := t.ear.waiting
+	if u == nil || u.id != heard.ID {
+		return
+	}
+	u.text = heard.Text
+	if !heard.Final {
+		return
+	}
+	t.ear.waiting, t.ear.faults = nil, 0
+	if u.text == "" {
+		t.noise(ctx, u)
+		return
+	}
+	t.ear.count++
+	t.record(Turn{Role: RoleUser, Content: u.text, Start: u.start, End: u.last})
+	t.react(ctx, u)
+}
+
+// misheard is a listener's fault: two in a row are the provider's.
+func (t *talk) misheard(ctx context.Context, heard Utterance) {
+	if u := t.ear.waiting; u != nil && u.id == heard.ID {
+		t.ear.waiting = nil
+	}
+	t.ear.faults++
+	err := fmt.Errorf("understand an utterance: %w", heard.Err)
+	if t.ear.faults < 2 && t.end == nil {
+		t.addFault(err)
+		if t.mouth.turn == nil && t.phase == phaseTalk {
+			t.ask(ctx, Reply{Say: "I am sorry, I did not catch that. Could you say it again?"}, purpose{name: "repeat"})
+		}
+		return
+	}
+	t.fail(ctx, err)
+}
+
+// noise is an utterance without words. If the agent fell silent for it, it goes on with what was not heard.
+func (t *talk) noise(ctx context.Context, u *utterance) {
+	if u.cutOff != "" && t.mouth.turn == nil && t.phase == phaseTalk {
+		t.ask(ctx, Reply{Say: u.cutOff}, purpose{name: "resume"})
+	}
+	t.afterAnswer(ctx, u)
+}
+
+// react answers an utterance, as far as it wants an answer.
+func (t *talk) react(ctx context.Context, u *utterance) {
+	switch {
+	case t.afterAnswer(ctx, u): // who answered had to be settled first
+	case t.phase != phaseTalk || t.mouth.closing():
+	case t.mouth.turn != nil && t.mouth.turn.audible() && backchannel(u.text):
+	case t.mouth.turn != nil && t.mouth.turn.purpose.fixed:
+		t.mouth.owed = join(t.mouth.owed, u.text)
+	case t.ear.current != nil && t.ear.current.voice >= bargeInAfter:
+		t.mouth.owed = join(t.mouth.owed, u.text) // speaking again already
+	default:
+		t.reply(ctx, u.text, u.last)
+	}
+}
+
+// keepUtterance writes down what was being said at the end.
+func (t *talk) keepUtterance() {
+	for _, u := range []*utterance{t.ear.waiting, t.ear.current} {
+		if u != nil && u.text != "" {
+			t.record(Turn{Role: RoleUser, Content: u.text, Start: u.start, End: max(u.last, u.start)})
+		}
+	}
+}
+
+// answerDigits answers keys that the other side pressed, a second and a half after the last one.
+func (t *talk) answerDigits(ctx context.Context) {
+	if t.digits == "" || t.now-t.digitsAt < 1500*time.Millisecond || t.phase != phaseTalk || t.mouth.closing() {
+		return
+	}
+	text := "(pressed " + t.digits + ")"
+	t.digits = ""
+	t.record(Turn{Role: RoleUser, Content: text, Start: t.digitsAt, End: t.digitsAt})
+	t.lastCaller = t.digitsAt
+	t.reply(ctx, text, 0)
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + " " + b
+}
