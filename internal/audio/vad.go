@@ -25,8 +25,7 @@ type VAD struct {
 	onset, hangover int
 	floor           float64
 
-	noise, noiseNext float64 // quietest smoothed power of the last and of the running window
-	smooth           float64
+	noise, noiseNext float64 // quietest frame of the last and of the running window
 	inWindow         int
 	recent           uint32 // the last frames' verdicts, newest in bit 0
 	quiet            int    // frames since the last voiced one
@@ -86,13 +85,13 @@ func (v *VAD) Preroll(dst []Frame) []Frame {
 	return dst
 }
 
-// follow keeps the noise.
+// follow keeps the noise. Frames are taken as they are: smoothing would fill the short gaps of fast speech.
 func (v *VAD) follow(power float64) {
-	v.smooth += (power - v.smooth) * 0.4
-	v.noiseNext = min(v.noiseNext, v.smooth)
-	v.noise = min(v.noise, max(v.smooth, 1))
+	power = max(power, 1)
+	v.noiseNext = min(v.noiseNext, power)
+	v.noise = min(v.noise, power)
 	if v.inWindow++; v.inWindow == vadWindow {
-		v.noise, v.noiseNext, v.inWindow = max(v.noiseNext, 1), v.smooth, 0
+		v.noise, v.noiseNext, v.inWindow = v.noiseNext, power, 0
 	}
 }
 

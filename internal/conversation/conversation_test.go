@@ -2,6 +2,7 @@ package conversation_test
 
 import (
 	"context"
+	"os/exec"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -37,6 +38,7 @@ type call struct {
 	script  conversation.Script
 	speech  conversation.Speech // defaults to the built-in one
 	stop    func(stop context.CancelCauseFunc)
+	voices  voice.Config // defaults to the placeholder
 	hooks   conversation.Hooks
 }
 
@@ -55,7 +57,11 @@ type outcome struct {
 func (c call) hold(t *testing.T) (o outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		studio := voice.New(voice.Config{Placeholder: true})
+		if c.voices.Patience == 0 {
+			c.voices.Placeholder = true
+		}
+		studio := voice.New(c.voices)
+		defer studio.Close()
 		callees := map[string]sandbox.Callee{}
 		if c.callee != nil {
 			c.to, callees[number] = number, *c.callee
@@ -148,6 +154,16 @@ func TestSandboxNumbersThatDoNotAnswer(t *testing.T) {
 }
 
 func TestSandboxNumbersThatAnswer(t *testing.T) {
+	t.Run("with the placeholder voices", func(t *testing.T) { everyAnsweringNumber(t, voice.Config{}) })
+	t.Run("with real voices", func(t *testing.T) {
+		if _, err := exec.LookPath("flite"); err != nil {
+			t.Skip("flite is not installed")
+		}
+		everyAnsweringNumber(t, voice.Config{Patience: time.Minute})
+	})
+}
+
+func everyAnsweringNumber(t *testing.T, voices voice.Config) {
 	const (
 		about = "agent: I am calling about the following: your cleaning on Thursday. Is that all right with you?"
 		bye   = "agent: Thank you for your time. Goodbye."
@@ -156,7 +172,7 @@ func TestSandboxNumbersThatAnswer(t *testing.T) {
 		greet = "agent: Hi Maria, this is Juniper from Harbor Dental. Is now a good time?"
 	)
 	person := []string{"user: Hello?", greet, "user: Yes, go ahead.", about, "user: That sounds good to me.", offer,
-		"user: No, that is all. Thank you, goodbye.", bye, hang}
+		"user: No, that is all, thank you, goodbye.", bye, hang}
 	leave := juniper
 	leave.Voicemail, leave.VoicemailMessage = conversation.VoicemailLeaveMessage, "This is Juniper. Please call us back."
 	goOn := juniper
@@ -182,18 +198,18 @@ func TestSandboxNumbersThatAnswer(t *testing.T) {
 			"user: Thank you for calling Harbor Clinic. For appointments, press 1. For billing, press 2.",
 			`function_call: {"arguments":{"digits":"1"},"name":"press_digits"}`, `function_result: {"ok":true}`,
 			"user: You are connected to the appointment desk. How can I help you?", greet,
-			"user: Yes, I can do that.", about, "user: No, that is all. Thank you, goodbye.", bye, hang}, false},
+			"user: Yes, I can do that.", about, "user: No, that is all, thank you, goodbye.", bye, hang}, false},
 		"0008 screens calls": {"+15005550008", juniper, "agent_hangup", "ivr", []string{
 			"user: Hi. The person you are calling is using a screening service. Please say your name and why you are calling.",
 			"agent: Hello, this is Juniper from Harbor Dental. I am calling about the following: your cleaning on Thursday.",
 			"user: Thank you. Please stay on the line.", "user: Hello, this is Maria.", greet,
 			"user: Yes, go ahead.", about, "user: That sounds good to me.", offer,
-			"user: No, that is all. Thank you, goodbye.", bye, hang}, false},
+			"user: No, that is all, thank you, goodbye.", bye, hang}, false},
 		"0009 hangs up in mid-sentence": {"+15005550009", juniper, "customer_hangup", "human", []string{
 			"user: Hello?", greet, "user: Sorry, I can not really talk right now because I"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := call{to: c.to, script: c.script}.hold(t)
+			o := call{to: c.to, script: c.script, voices: voices}.hold(t)
 			o.wellFormed(t)
 			require.NoError(t, o.fault)
 			require.Equal(t, c.transcript, o.transcript)

@@ -186,7 +186,7 @@ func (t *talk) frame(ctx context.Context, f carrier.Frame) {
 	t.listen(ctx, &f)
 	t.captions = nil
 	for _, step := range []func(context.Context){
-		t.flush, t.detectAnswer, t.leaveMessage, t.bargeIn, t.endUtterance, t.answerDigits, t.checkReply, t.checkSilence, t.checkLimits,
+		t.drainHeard, t.flush, t.detectAnswer, t.leaveMessage, t.bargeIn, t.endUtterance, t.payOwed, t.answerDigits, t.checkReply, t.checkSilence, t.checkLimits,
 	} {
 		if step(ctx); t.end != nil {
 			return
@@ -206,6 +206,18 @@ func (t *talk) drainEvents(ctx context.Context) bool {
 		}
 	}
 	return false
+}
+
+// drainHeard takes what the ears made of the frame at once, so that it counts before the frame's other steps.
+func (t *talk) drainHeard(ctx context.Context) {
+	for t.end == nil {
+		select {
+		case u := <-t.heard:
+			t.understood(ctx, u)
+		default:
+			return
+		}
+	}
 }
 
 func (t *talk) event(ctx context.Context, e carrier.Event, ok bool) {
@@ -278,6 +290,9 @@ func (t *talk) finish(ctx context.Context, cancel context.CancelFunc) {
 	}
 	t.mouth.fallback.Wait()
 	r := &t.result
+	for _, turn := range r.Turns { // the line may be a frame ahead of the loop
+		t.now = max(t.now, turn.End)
+	}
 	r.Reason, r.Message, r.Class, r.Duration = t.end.reason, t.end.message, t.end.class, t.now
 	r.Latency.sum()
 }

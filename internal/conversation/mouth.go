@@ -14,7 +14,7 @@ import (
 
 // Barge-in: how much voice it takes to stop the agent, and how much when the words so far only show attention.
 const (
-	bargeInAfter     = 240 * time.Millisecond
+	bargeInAfter     = 160 * time.Millisecond
 	bargeInAttention = 700 * time.Millisecond
 )
 
@@ -131,6 +131,13 @@ func (t *talk) enqueue(u *turn, s Spoken) {
 	u.queued += d
 	if n := len(u.items) - 1; n >= 0 {
 		u.items[n].sound += d
+	}
+}
+
+// payOwed answers what was said when it could not be answered.
+func (t *talk) payOwed(ctx context.Context) {
+	if t.mouth.owed != "" && t.mouth.turn == nil && t.ear.current == nil && t.ear.waiting == nil && t.phase == phaseTalk {
+		t.reply(ctx, "", 0)
 	}
 }
 
@@ -270,7 +277,8 @@ func (u *turn) heard(d time.Duration) (string, Cut) {
 
 // record writes a turn down that is not the agent's speech: after the agent's turn that it fell into.
 func (t *talk) record(turn Turn) {
-	if u := t.mouth.turn; u != nil && u.started && u.start < turn.Start {
+	action := turn.Role == RoleFunctionCall || turn.Role == RoleFunctionResult
+	if u := t.mouth.turn; u != nil && (u.started && u.start < turn.Start || action && u.audible()) {
 		t.mouth.held = append(t.mouth.held, turn)
 		return
 	}

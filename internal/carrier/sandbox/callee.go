@@ -62,6 +62,7 @@ type calling struct {
 	sound    []int16 // left to play
 	line     string  // being said
 	length   int     // samples of the line
+	played   int     // of them
 	captions int     // words told so far
 
 	vad       *audio.VAD
@@ -125,6 +126,7 @@ func (c *calling) tick(out, agent *audio.Frame, digits string, emit func(carrier
 	n := copy(out[:], c.sound)
 	clear(out[n:])
 	c.sound = c.sound[n:]
+	c.played += n
 	c.caption(emit)
 	if len(c.sound) == 0 {
 		c.sounding, c.addressed = false, false
@@ -209,7 +211,7 @@ func (c *calling) perform(emit func(carrier.Event)) {
 	case s.Say != "":
 		c.start(s.Say, c.say(s.Say))
 		if s.Stop > 0 {
-			c.sound = c.sound[:int(float64(len(c.sound))*s.Stop)]
+			c.sound = c.sound[:int(float64(c.length)*s.Stop)]
 		}
 	case s.Tone != nil:
 		c.start("", s.Tone)
@@ -219,7 +221,7 @@ func (c *calling) perform(emit func(carrier.Event)) {
 }
 
 func (c *calling) start(line string, sound []int16) {
-	c.line, c.sound, c.length, c.captions, c.sounding = line, sound, len(sound), 0, true
+	c.line, c.sound, c.length, c.played, c.captions, c.sounding = line, sound, len(sound), 0, 0, true
 }
 
 func (c *calling) next() {
@@ -233,10 +235,7 @@ func (c *calling) caption(emit func(carrier.Event)) {
 		return
 	}
 	words, final := strings.Fields(c.line), len(c.sound) == 0
-	said := len(words)
-	if played := c.length - len(c.sound); played < c.length {
-		said = min(len(words)*played/c.length+1, said)
-	}
+	said := min(len(words)*c.played/max(c.length, 1)+1, len(words))
 	if said == c.captions && !final {
 		return
 	}

@@ -21,7 +21,7 @@ var numbers = map[byte]Callee{
 	'4': {Ring: answerRing, Steps: []Step{
 		{Wait: 600 * time.Millisecond, Say: "Thank you for calling Harbor Clinic. For appointments, press 1. For billing, press 2."},
 		{Menu: map[byte][]Step{
-			'1': {{Wait: time.Second, Say: "You are connected to the appointment desk. How can I help you?"}, hear("Yes, I can do that."), hear("No, that is all. Thank you, goodbye."), farewell},
+			'1': {{Wait: time.Second, Say: "You are connected to the appointment desk. How can I help you?"}, hear("Yes, I can do that."), hear("No, that is all, thank you, goodbye."), farewell},
 			'2': {{Wait: time.Second, Say: "Billing is closed now. Goodbye."}},
 		}, Patience: 6 * time.Second, Back: 1, Repeat: 2},
 	}},
@@ -34,7 +34,7 @@ var numbers = map[byte]Callee{
 		{Wait: 600 * time.Millisecond, Say: "Hi. The person you are calling is using a screening service. Please say your name and why you are calling."},
 		hear("Thank you. Please stay on the line."),
 		{Wait: 3 * time.Second, Say: "Hello, this is Maria."},
-		hear("Yes, go ahead."), hear("That sounds good to me."), hear("No, that is all. Thank you, goodbye."), farewell,
+		hear("Yes, go ahead."), hear("That sounds good to me."), hear("No, that is all, thank you, goodbye."), farewell,
 	}},
 	'9': {Ring: answerRing, Steps: []Step{
 		{Wait: 400 * time.Millisecond, Say: "Hello?"},
@@ -61,13 +61,13 @@ var farewell = Step{Hear: 1500 * time.Millisecond, Patience: 5 * time.Second}
 // person answers any agent politely, so that a talk of three exchanges ends by itself.
 var person = Callee{Ring: answerRing, Steps: []Step{
 	{Wait: 400 * time.Millisecond, Say: "Hello?"},
-	hear("Yes, go ahead."), hear("That sounds good to me."), hear("No, that is all. Thank you, goodbye."), farewell,
+	hear("Yes, go ahead."), hear("That sounds good to me."), hear("No, that is all, thank you, goodbye."), farewell,
 }}
 
 // caller calls in by Ring.
 var caller = Callee{Steps: []Step{
 	hear("Hello, I would like to make an appointment."), hear("Thursday afternoon would be good."),
-	hear("No, that is all. Thank you, goodbye."), farewell,
+	hear("No, that is all, thank you, goodbye."), farewell,
 }}
 
 // callee is the script for a number.

@@ -25,6 +25,7 @@ type listening struct {
 	lines     []string // finished since the last commit
 	line      string   // growing
 	taken     int      // bytes of line that earlier utterances have
+	utterance uint64   // told of last
 	captioned bool
 }
 
@@ -36,7 +37,8 @@ func (l *listening) Hear(h conversation.Heard) {
 			l.line, l.taken = "", 0
 		}
 	}
-	if len(h.Captions) > 0 && h.Utterance != 0 {
+	if h.Utterance != 0 && (len(h.Captions) > 0 || h.Utterance != l.utterance) {
+		l.utterance = h.Utterance
 		l.tell(conversation.Utterance{ID: h.Utterance, Text: l.text()})
 	}
 }
