@@ -142,6 +142,9 @@ func runJobs[TTx any](ctx context.Context, d riverdriver.Driver[TTx], config *ri
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	if err := client.Start(running); err != nil {
+		if ctx.Err() != nil {
+			return nil // the end came while it connected
+		}
 		return fmt.Errorf("start jobs: %w", err)
 	}
 	select {
