@@ -76,6 +76,9 @@ func (s *customFields) DeleteCustomField(ctx context.Context, in *callwrightv1.D
 }
 
 func decodeField(f *callwrightv1.CustomField) contact.Field {
+	if f == nil {
+		f = &callwrightv1.CustomField{}
+	}
 	return contact.Field{
 		Key: f.Key, Label: f.Label, Type: f.Type, Options: f.GetOptions(), MaxLength: optionalInt(f.MaxLength),
 		Archived: f.Archived, Clear: f.GetClear(),
