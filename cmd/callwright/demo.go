@@ -103,10 +103,18 @@ func (h *house) writeDemo(d demo) error {
 	return os.WriteFile(h.demoFile(), append(text, '\n'), 0o600)
 }
 
+// demoSettings make a call that is worth listening to, on every number of the sandbox.
 func demoSettings() agent.Settings {
 	return agent.Settings{
-		Name:       ptr(demoAgent),
-		WelcomeMsg: ptr("Hi {{var.name}}, this is Juniper from Harbor Dental. Is now a good time?"),
+		Name:                 ptr(demoAgent),
+		Role:                 ptr("Receptionist"),
+		CompanyName:          ptr("Harbor Dental"),
+		Description:          ptr("Made by callwright dev to try things with."),
+		WelcomeMsg:           ptr("Hi {{var.name}}, this is Juniper from Harbor Dental. Is now a good time?"),
+		Objective:            ptr("We would like to move your cleaning to Thursday at 2:15 pm"),
+		VoicemailBehavior:    ptr("leave_message"),
+		VoicemailMessage:     ptr("Hi {{var.name}}, Juniper from Harbor Dental here, about your cleaning. Please call us back. Thank you!"),
+		CallScreeningMessage: ptr("This is Juniper from Harbor Dental, about an appointment."),
 	}
 }
 

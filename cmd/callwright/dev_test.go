@@ -66,11 +66,14 @@ func (in installation) dev(t *testing.T, args ...string) (f devFacts, stop func(
 		code <- main.Run(ctx, args, w, &log)
 		w.Close()
 	}()
-	stop = sync.OnceValue(func() string {
-		cancel()
-		require.Zero(t, <-code, log.String())
+	stopped := false
+	stop = func() string {
+		if cancel(); !stopped {
+			stopped = true
+			require.Zero(t, <-code, log.String())
+		}
 		return log.String()
-	})
+	}
 	t.Cleanup(func() { stop() })
 	out := bufio.NewReader(r)
 	line, err := out.ReadString('\n')
