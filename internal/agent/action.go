@@ -129,6 +129,15 @@ func ActionsOf(ctx context.Context, c *ent.Client, agentID uuid.UUID) ([]*ent.Ac
 	return c.Action.Query().Where(action.AgentID(agentID)).Order(action.ByCreatedAt(), action.ByID()).All(ctx)
 }
 
+// ActionByID reads an action whoever its agent is. Errors: action_not_found.
+func ActionByID(ctx context.Context, c *ent.Client, id uuid.UUID) (*ent.Action, error) {
+	row, err := c.Action.Query().Where(action.ID(id)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, fault.Missing("action")
+	}
+	return row, err
+}
+
 // Update changes the fields that the input has. Errors: agent_not_found, action_not_found, validation_failed.
 func (a Actions) Update(ctx context.Context, agentID, id uuid.UUID, in Action) (row *ent.Action, err error) {
 	err = a.DB.InTx(ctx, func(ctx context.Context, tx *store.Tx) error {
