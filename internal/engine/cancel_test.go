@@ -13,6 +13,7 @@ import (
 
 // CONTRACT.md §3, POST /v1/calls/{id}/cancel.
 func TestACallCanBeEndedAtAnyTime(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, db *store.DB) {
 		r := newRig(t, db, 1, agent.Settings{})
 		r.run(r.config(1))

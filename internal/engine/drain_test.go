@@ -13,9 +13,10 @@ import (
 )
 
 func TestAStopLetsCallsInProgressEndAndBeginsNone(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, db *store.DB) {
 		r := newRig(t, db, 20, agent.Settings{})
-		c := r.config(5)
+		c := r.config(10)
 		c.DrainTimeout = time.Hour
 		e := r.run(c)
 		talking := r.place("+15005550006")
@@ -36,6 +37,7 @@ func TestAStopLetsCallsInProgressEndAndBeginsNone(t *testing.T) {
 }
 
 func TestCallsThatOutlastTheDrainAreEndedAndToldOf(t *testing.T) {
+	t.Parallel()
 	for name, stop := range map[string]func(*running){
 		"after the drain time": func(e *running) { e.stop() },
 		"by a second signal":   func(e *running) { e.stop(); e.HangUp() },

@@ -55,6 +55,7 @@ func (l *line) require(t require.TestingT, path string) {
 }
 
 func TestARecordingHoldsBothSidesAtTheirTimes(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		dir, id := t.TempDir(), uuid.New()
 		l := &line{tape: engine.NewTape(dir, id, false)}
@@ -81,6 +82,7 @@ func TestARecordingHoldsBothSidesAtTheirTimes(t *testing.T) {
 }
 
 func TestARecordingWithoutSoundLeavesNoFile(t *testing.T) {
+	t.Parallel()
 	dir, id := t.TempDir(), uuid.New()
 	tape := engine.NewTape(dir, id, false)
 	tape.Flush()
@@ -91,6 +93,7 @@ func TestARecordingWithoutSoundLeavesNoFile(t *testing.T) {
 }
 
 func TestADiskThatIsTooSlowCostsSilenceNotTime(t *testing.T) {
+	t.Parallel()
 	dir, id := t.TempDir(), uuid.New()
 	l := &line{tape: engine.NewTape(dir, id, false)}
 	l.tick(50) // a whole chunk, so that the next frame needs room
@@ -107,6 +110,7 @@ func TestADiskThatIsTooSlowCostsSilenceNotTime(t *testing.T) {
 }
 
 func TestAnElasticLineWaitsForTheDisk(t *testing.T) {
+	t.Parallel()
 	dir, id := t.TempDir(), uuid.New()
 	l := &line{tape: engine.NewTape(dir, id, true)}
 	l.tape.Jam()
@@ -129,6 +133,7 @@ func TestAnElasticLineWaitsForTheDisk(t *testing.T) {
 }
 
 func TestARecordingThatACrashCutOffIsRepaired(t *testing.T) {
+	t.Parallel()
 	for name, cut := range map[string]int64{"between samples": 0, "in the middle of a sample": 3} {
 		t.Run(name, func(t *testing.T) {
 			dir, id := t.TempDir(), uuid.New()
@@ -156,6 +161,7 @@ func TestARecordingThatACrashCutOffIsRepaired(t *testing.T) {
 }
 
 func TestACallIsRecordedOnce(t *testing.T) {
+	t.Parallel()
 	dir, id := t.TempDir(), uuid.New()
 	require.NoError(t, os.WriteFile(engine.SpoolPath(dir, id), []byte("of somebody else"), 0o600))
 	l := &line{tape: engine.NewTape(dir, id, false)}
