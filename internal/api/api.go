@@ -35,4 +35,5 @@ func Register(r grpc.ServiceRegistrar, c Config) {
 	callwrightv1.RegisterCustomFieldServiceServer(r, &customFields{db: c.DB})
 	callwrightv1.RegisterDoNotCallServiceServer(r, &doNotCall{db: c.DB})
 	callwrightv1.RegisterUsageServiceServer(r, &usage{db: c.DB})
+	callwrightv1.RegisterWebhookServiceServer(r, &webhooks{db: c.DB})
 }

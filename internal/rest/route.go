@@ -55,6 +55,9 @@ var services = []struct {
 	{[]string{"workspace"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
 		return v1.RegisterWorkspaceServiceHandlerClient(ctx, m, v1.NewWorkspaceServiceClient(c))
 	}},
+	{[]string{"webhook-deliveries"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterWebhookServiceHandlerClient(ctx, m, v1.NewWebhookServiceClient(c))
+	}},
 }
 
 // aliases are the paths that the specification writes without /v1; they and everything below them answer as with it.

@@ -17,6 +17,13 @@ func ForUpdate(s *sql.Selector) {
 	}
 }
 
+// SkipLocked is ForUpdate for work that any process may take: rows that another transaction holds are left out.
+func SkipLocked(s *sql.Selector) {
+	if s.Dialect() == dialect.Postgres {
+		s.ForUpdate(sql.WithLockAction(sql.SkipLocked))
+	}
+}
+
 // OrderText orders a query by a text column by code point, which both databases do alike.
 func OrderText(name string, desc bool) func(*sql.Selector) {
 	return func(s *sql.Selector) {

@@ -784,10 +784,9 @@ func (x *PlaceCallResponse) GetData() *PlacedCall {
 
 // A call that was accepted.
 type PlacedCall struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// "Queued".
-	Status        string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
-	CallId        string `protobuf:"bytes,2,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Status        string                 `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	CallId        string                 `protobuf:"bytes,2,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1624,10 +1623,10 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"B\n" +
 	"\x11PlaceCallResponse\x12-\n" +
-	"\x04data\x18\x01 \x01(\v2\x19.callwright.v1.PlacedCallR\x04data\"C\n" +
+	"\x04data\x18\x01 \x01(\v2\x19.callwright.v1.PlacedCallR\x04data\"Q\n" +
 	"\n" +
-	"PlacedCall\x12\x16\n" +
-	"\x06status\x18\x01 \x01(\tR\x06status\x12\x1d\n" +
+	"PlacedCall\x12$\n" +
+	"\x06status\x18\x01 \x01(\tB\f\x9a\xb5\x18\bR\x06QueuedR\x06status\x12\x1d\n" +
 	"\acall_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x06R\x06callId\"\xc0\x01\n" +
 	"\x10ListCallsRequest\x12$\n" +
 	"\x04skip\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x04skip\x12*\n" +

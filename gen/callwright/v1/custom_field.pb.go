@@ -37,7 +37,7 @@ type CustomField struct {
 	Label *string `protobuf:"bytes,7,opt,name=label,proto3,oneof" json:"label,omitempty"`
 	// Does not change after the create.
 	Type *string `protobuf:"bytes,8,opt,name=type,proto3,oneof" json:"type,omitempty"`
-	// select, multi_select: what may be chosen; each text once.
+	// select, multi_select: what may be chosen; at least one, each text once.
 	Options []string `protobuf:"bytes,9,rep,name=options,proto3" json:"options,omitempty"`
 	// text, url, email: most characters of a value.
 	MaxLength *int32 `protobuf:"varint,10,opt,name=max_length,json=maxLength,proto3,oneof" json:"max_length,omitempty"`
@@ -696,7 +696,7 @@ var File_callwright_v1_custom_field_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_custom_field_proto_rawDesc = "" +
 	"\n" +
-	" callwright/v1/custom_field.proto\x12\rcallwright.v1\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x82\x05\n" +
+	" callwright/v1/custom_field.proto\x12\rcallwright.v1\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x80\x05\n" +
 	"\vCustomField\x12\x1a\n" +
 	"\x02id\x18\x01 \x01(\tB\n" +
 	"\x90\xb5\x18\r\x9a\xb5\x18\x02\x10\x01R\x02id\x12-\n" +
@@ -709,8 +709,8 @@ const file_callwright_v1_custom_field_proto_rawDesc = "" +
 	"\x05clear\x18\x05 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12?\n" +
 	"\x03key\x18\x06 \x01(\tB(\x9a\xb5\x18$\b\x01J\x16^[a-z][a-z0-9_]{0,62}$j\b\"crm_id\"H\x00R\x03key\x88\x01\x01\x12$\n" +
 	"\x05label\x18\a \x01(\tB\t\x9a\xb5\x18\x05(\x010\x80\x01H\x01R\x05label\x88\x01\x01\x12^\n" +
-	"\x04type\x18\b \x01(\tBE\x9a\xb5\x18A\b\x01R\x04textR\x06numberR\abooleanR\x04dateR\x06selectR\fmulti_selectR\x03urlR\x05emailH\x02R\x04type\x88\x01\x01\x12#\n" +
-	"\aoptions\x18\t \x03(\tB\t\x9a\xb5\x18\x058\x01@\xc8\x01R\aoptions\x12:\n" +
+	"\x04type\x18\b \x01(\tBE\x9a\xb5\x18A\b\x01R\x04textR\x06numberR\abooleanR\x04dateR\x06selectR\fmulti_selectR\x03urlR\x05emailH\x02R\x04type\x88\x01\x01\x12!\n" +
+	"\aoptions\x18\t \x03(\tB\a\x9a\xb5\x18\x03@\xc8\x01R\aoptions\x12:\n" +
 	"\n" +
 	"max_length\x18\n" +
 	" \x01(\x05B\x16\x9a\xb5\x18\x12\x19\x00\x00\x00\x00\x00\x00\xf0?!\x00\x00\x00\x00\x00\x88\xb3@H\x03R\tmaxLength\x88\x01\x01\x12\x1f\n" +
