@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
 	"github.com/callwright/callwright/internal/agent"
 	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/identity"
@@ -131,67 +129,6 @@ func (w *tenant) talk(t *testing.T, id uuid.UUID, seconds, sound int, words []st
 		Duration: &seconds, Latency: &call.Latency{GreetingMS: ptr(120), TurnP50MS: ptr(300), TurnMaxMS: ptr(450)},
 		Recording: &call.Recorded{Key: call.RecordingKey(c), Size: int64(len(wav))},
 	})
-}
-
-// fill gives the workspace records of every kind, with mark in every text that they have. A second fill adds more.
-func (w *tenant) fill(t *testing.T, mark string) {
-	t.Helper()
-	ctx, db := w.ctx(t), w.house.db
-	w.mark = mark
-	a, err := agent.Create(ctx, db, marked(mark))
-	require.NoError(t, err)
-	n, err := agent.CreateNumber(ctx, db, agent.Number{Number: ptr(nextNumber()), Label: &mark, AgentID: &a.ID})
-	require.NoError(t, err)
-	request := call.Request{
-		To: "+15551230001", AgentID: a.ID, Variables: map[string]string{"name": mark},
-		Metadata: json.RawMessage(fmt.Sprintf(`{"mark":%q}`, mark)),
-	}
-	ended, err := call.Place(ctx, db, request)
-	require.NoError(t, err)
-	require.NoError(t, w.talk(t, ended.ID, 12, 1600, []string{mark, mark, mark}))
-	running, err := call.Place(ctx, db, request)
-	require.NoError(t, err)
-	require.NoError(t, w.dial(t, running.ID))
-	w.ids = map[callwrightv1.Ref]string{
-		callwrightv1.Ref_REF_WORKSPACE:    w.id.String(),
-		callwrightv1.Ref_REF_USER:         w.founded.Owner.ID.String(),
-		callwrightv1.Ref_REF_API_KEY:      w.founded.Key.Row.ID.String(),
-		callwrightv1.Ref_REF_AGENT:        a.ID.String(),
-		callwrightv1.Ref_REF_PHONE_NUMBER: n.ID.String(),
-		callwrightv1.Ref_REF_CALL:         ended.ID.String(),
-	}
-}
-
-// marked are settings with mark in every free text.
-func marked(mark string) agent.Settings {
-	s := agent.Settings{Name: &mark}
-	v := reflect.ValueOf(&s).Elem()
-	for i := range v.NumField() {
-		if strings.HasPrefix(v.Type().Field(i).Tag.Get("rule"), "text ") {
-			v.Field(i).Set(reflect.ValueOf(&mark))
-		}
-	}
-	s.Goals, s.Guardrails = []string{mark}, []string{mark}
-	return s
-}
-
-// fresh is the id of a record that nothing has happened to yet, where a request could use it up.
-func (w *tenant) fresh(t *testing.T, kind callwrightv1.Ref) string {
-	t.Helper()
-	ctx, db := w.ctx(t), w.house.db
-	switch kind {
-	case callwrightv1.Ref_REF_AGENT:
-		a, err := agent.Create(ctx, db, marked(w.mark))
-		require.NoError(t, err)
-		return a.ID.String()
-	case callwrightv1.Ref_REF_PHONE_NUMBER:
-		n, err := agent.CreateNumber(ctx, db, agent.Number{Number: ptr(nextNumber())})
-		require.NoError(t, err)
-		return n.ID.String()
-	}
-	id, ok := w.ids[kind]
-	require.True(t, ok, "no record of kind %s: add it to tenant.fill", kind)
-	return id
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -1,9 +1,11 @@
 package main_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,7 +26,9 @@ type house struct {
 	db         *store.DB
 	identity   *identity.Identity
 	recordings *call.Recordings
-	sounds     string // the folder of the recordings
+	sounds     string          // the folder of the recordings
+	services   map[string]bool // that are registered
+	log        lines
 	url        string // http://127.0.0.1:…
 	client     *http.Client
 	conn       *grpc.ClientConn
@@ -35,9 +39,9 @@ func open(t *testing.T, db *store.DB) *house { return openWith(t, db, nil) }
 // openWith wraps the registrar that the services are added to, if wrap is given.
 func openWith(t *testing.T, db *store.DB, wrap func(grpc.ServiceRegistrar) grpc.ServiceRegistrar) *house {
 	t.Helper()
-	log := slog.New(slog.DiscardHandler)
 	key := secret.NewKey()
-	h := &house{db: db, client: &http.Client{}, sounds: t.TempDir()}
+	h := &house{db: db, client: &http.Client{}, sounds: t.TempDir(), services: map[string]bool{}}
+	log := slog.New(slog.NewJSONHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	h.identity = identity.New(identity.Config{DB: db, Key: key, Log: log})
 	var err error
 	h.recordings, err = call.OpenRecordings(t.Context(), "file://"+h.sounds)
@@ -45,7 +49,13 @@ func openWith(t *testing.T, db *store.DB, wrap func(grpc.ServiceRegistrar) grpc.
 	out := egress.New(egress.Config{})
 	s := main.NewServer(main.Parts{
 		DB: db, Key: key, Identity: h.identity, Recordings: h.recordings, Egress: out, Log: log,
-	}, wrap)
+	}, func(r grpc.ServiceRegistrar) grpc.ServiceRegistrar {
+		r = noted{r, h.services}
+		if wrap != nil {
+			r = wrap(r)
+		}
+		return r
+	})
 	require.NoError(t, s.Listen())
 	h.url = "http://" + s.HTTPAddr.String()
 	h.conn, err = grpc.NewClient(s.GRPCAddr.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -63,4 +73,33 @@ func openWith(t *testing.T, db *store.DB, wrap func(grpc.ServiceRegistrar) grpc.
 		out.Close()
 	})
 	return h
+}
+
+// noted keeps the names of the services that are registered.
+type noted struct {
+	grpc.ServiceRegistrar
+	names map[string]bool
+}
+
+func (n noted) RegisterService(d *grpc.ServiceDesc, service any) {
+	n.names[d.ServiceName] = true
+	n.ServiceRegistrar.RegisterService(d, service)
+}
+
+// lines is what was logged.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

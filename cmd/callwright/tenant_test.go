@@ -25,8 +25,9 @@ type tenant struct {
 	number string
 	// mark is in every text that fill writes.
 	mark string
-	// ids has one record of each kind that fill made.
-	ids map[callwrightv1.Ref]string
+	// ids has one record of each kind that fill made; made counts them.
+	ids  map[callwrightv1.Ref]string
+	made int
 }
 
 var numbers atomic.Int64

@@ -1,0 +1,113 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
+	"github.com/callwright/callwright/internal/agent"
+	"github.com/callwright/callwright/internal/call"
+)
+
+// seeds says how a record of a kind is made: a new kind of id in an RPC needs a line here, and nothing else. <mark> is
+// the workspace's own text; <n> counts in each workspace from 1, so that what must be unique within a workspace is equal
+// in all of them.
+var seeds = map[callwrightv1.Ref]struct {
+	path string
+	body map[string]any
+}{
+	callwrightv1.Ref_REF_PHONE_NUMBER: {"/v1/phone-numbers", map[string]any{"number": "+1555456<n>", "label": "<mark>", "agent_id": "<agent>"}},
+	callwrightv1.Ref_REF_CONTACT:      {"/v1/contact", map[string]any{"phone": "+1555123<n>", "email": "equal<n>@example.com", "first_name": "<mark>", "additional_notes": "<mark>"}},
+	callwrightv1.Ref_REF_CALL_TAG:     {"/v1/call-tags", map[string]any{"name": "Equal <n> in <mark>", "emoji": "🙂"}},
+	callwrightv1.Ref_REF_CUSTOM_FIELD: {"/v1/custom-fields", map[string]any{"key": "equal_<n>", "label": "<mark>", "type": "text"}},
+	callwrightv1.Ref_REF_DO_NOT_CALL:  {"/v1/do-not-call", map[string]any{"phone": "+1555789<n>", "reason": "<mark>"}},
+	callwrightv1.Ref_REF_ACTION:       {"/v1/agents/<agent>/actions", map[string]any{"type": "summary", "name": "<mark>", "prompt": "<mark>"}},
+}
+
+// fill gives the workspace records of every kind, with mark in every text that they have. A second fill adds more.
+func (w *tenant) fill(t *testing.T, mark string) {
+	t.Helper()
+	w.mark = mark
+	w.ids = map[callwrightv1.Ref]string{
+		callwrightv1.Ref_REF_WORKSPACE: w.id.String(),
+		callwrightv1.Ref_REF_USER:      w.founded.Owner.ID.String(),
+		callwrightv1.Ref_REF_API_KEY:   w.founded.Key.Row.ID.String(),
+	}
+	w.ids[callwrightv1.Ref_REF_AGENT] = w.fresh(t, callwrightv1.Ref_REF_AGENT, w.ids)
+	for kind := range seeds {
+		w.ids[kind] = w.fresh(t, kind, w.ids)
+	}
+	running := w.fresh(t, callwrightv1.Ref_REF_CALL, w.ids)
+	require.NoError(t, w.dial(t, uuid.MustParse(running)))
+	ended := w.fresh(t, callwrightv1.Ref_REF_CALL, w.ids)
+	require.NoError(t, w.talk(t, uuid.MustParse(ended), 12, 1600, []string{mark, mark, mark}))
+	w.ids[callwrightv1.Ref_REF_CALL] = ended
+}
+
+// fresh makes a record that no request has used up yet. Its agent, if it has one, is that of the ids beside it.
+func (w *tenant) fresh(t *testing.T, kind callwrightv1.Ref, beside map[callwrightv1.Ref]string) string {
+	t.Helper()
+	w.made++
+	switch kind {
+	case callwrightv1.Ref_REF_AGENT:
+		a, err := agent.Create(w.ctx(t), w.house.db, marked(w.mark))
+		require.NoError(t, err)
+		return a.ID.String()
+	case callwrightv1.Ref_REF_CALL:
+		c, err := call.Place(w.ctx(t), w.house.db, call.Request{
+			To: "+15551230001", AgentID: uuid.MustParse(w.ids[callwrightv1.Ref_REF_AGENT]),
+			Variables: map[string]string{"name": w.mark}, Metadata: json.RawMessage(fmt.Sprintf(`{"mark":%q}`, w.mark)),
+		})
+		require.NoError(t, err)
+		return c.ID.String()
+	}
+	seed, ok := seeds[kind]
+	if !ok {
+		id, ok := w.ids[kind]
+		require.True(t, ok, "nobody knows how to make a record of kind %s: add it to seeds", kind)
+		return id
+	}
+	vars := map[string]any{"mark": w.mark, "n": fmt.Sprintf("%04d", w.made), "agent": beside[callwrightv1.Ref_REF_AGENT]}
+	return w.post(t, expand(seed.path, vars).(string), expand(seed.body, vars))
+}
+
+// post makes a record and returns its id.
+func (w *tenant) post(t *testing.T, path string, body any) string {
+	t.Helper()
+	text, err := json.Marshal(body)
+	require.NoError(t, err)
+	req, err := http.NewRequestWithContext(t.Context(), "POST", w.house.url+path, bytes.NewReader(text))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", w.credential(t, "key"))
+	resp, err := w.house.client.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusCreated, resp.StatusCode, "POST %s: %s", path, answer)
+	id, err := pick(readJSON(answer), "data.id")
+	require.NoError(t, err)
+	return id.(string)
+}
+
+// marked are settings with mark in every free text.
+func marked(mark string) agent.Settings {
+	s := agent.Settings{Name: &mark}
+	v := reflect.ValueOf(&s).Elem()
+	for i := range v.NumField() {
+		if strings.HasPrefix(v.Type().Field(i).Tag.Get("rule"), "text ") {
+			v.Field(i).Set(reflect.ValueOf(&mark))
+		}
+	}
+	s.Goals, s.Guardrails = []string{mark}, []string{mark}
+	return s
+}
