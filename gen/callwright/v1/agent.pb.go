@@ -1361,7 +1361,7 @@ var File_callwright_v1_agent_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x19callwright/v1/agent.proto\x12\rcallwright.v1\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x951\n" +
+	"\x19callwright/v1/agent.proto\x12\rcallwright.v1\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc11\n" +
 	"\x05Agent\x12\x1a\n" +
 	"\x02id\x18\x01 \x01(\tB\n" +
 	"\x90\xb5\x18\x04\x9a\xb5\x18\x02\x10\x01R\x02id\x12-\n" +
@@ -1438,11 +1438,11 @@ const file_callwright_v1_agent_proto_rawDesc = "" +
 	"\fwidget_theme\x18? \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H4R\vwidgetTheme\x88\x01\x01\x125\n" +
 	"\x0fwidget_position\x18@ \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H5R\x0ewidgetPosition\x88\x01\x01\x12-\n" +
 	"\vwidget_mode\x18A \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H6R\n" +
-	"widgetMode\x88\x01\x01\x12N\n" +
-	"\x14widget_primary_color\x18B \x01(\tB\x17\x9a\xb5\x18\x13J\x11^#[0-9a-fA-F]{6}$H7R\x12widgetPrimaryColor\x88\x01\x01\x12J\n" +
-	"\x12widget_hover_color\x18C \x01(\tB\x17\x9a\xb5\x18\x13J\x11^#[0-9a-fA-F]{6}$H8R\x10widgetHoverColor\x88\x01\x01\x12H\n" +
-	"\x11widget_text_color\x18D \x01(\tB\x17\x9a\xb5\x18\x13J\x11^#[0-9a-fA-F]{6}$H9R\x0fwidgetTextColor\x88\x01\x01\x12S\n" +
-	"\x17widget_hover_text_color\x18E \x01(\tB\x17\x9a\xb5\x18\x13J\x11^#[0-9a-fA-F]{6}$H:R\x14widgetHoverTextColor\x88\x01\x01\x124\n" +
+	"widgetMode\x88\x01\x01\x12Y\n" +
+	"\x14widget_primary_color\x18B \x01(\tB\"\x9a\xb5\x18\x1eJ\x11^#[0-9a-fA-F]{6}$j\t\"#006b5b\"H7R\x12widgetPrimaryColor\x88\x01\x01\x12U\n" +
+	"\x12widget_hover_color\x18C \x01(\tB\"\x9a\xb5\x18\x1eJ\x11^#[0-9a-fA-F]{6}$j\t\"#006b5b\"H8R\x10widgetHoverColor\x88\x01\x01\x12S\n" +
+	"\x11widget_text_color\x18D \x01(\tB\"\x9a\xb5\x18\x1eJ\x11^#[0-9a-fA-F]{6}$j\t\"#006b5b\"H9R\x0fwidgetTextColor\x88\x01\x01\x12^\n" +
+	"\x17widget_hover_text_color\x18E \x01(\tB\"\x9a\xb5\x18\x1eJ\x11^#[0-9a-fA-F]{6}$j\t\"#006b5b\"H:R\x14widgetHoverTextColor\x88\x01\x01\x124\n" +
 	"\x0fwidget_cta_text\x18F \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H;R\rwidgetCtaText\x88\x01\x01\x12B\n" +
 	"\x16widget_trigger_heading\x18G \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H<R\x14widgetTriggerHeading\x88\x01\x01\x12I\n" +
 	"\x1awidget_trigger_button_text\x18H \x01(\tB\a\x9a\xb5\x18\x030\x80\x01H=R\x17widgetTriggerButtonText\x88\x01\x01\x12C\n" +

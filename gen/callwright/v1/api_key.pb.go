@@ -28,11 +28,10 @@ type ApiKey struct {
 	Id        string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	Name      string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// read, write, mcp.
-	Scopes []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	Scopes    []string               `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// Its last four characters.
 	Hint string `protobuf:"bytes,5,opt,name=hint,proto3" json:"hint,omitempty"`
-	// Where it came from: command, portal or pairing.
+	// Where it came from.
 	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
 	// Who made it, or approved its pairing.
 	CreatedBy *string `protobuf:"bytes,7,opt,name=created_by,json=createdBy,proto3,oneof" json:"created_by,omitempty"`
@@ -139,9 +138,8 @@ func (x *ApiKey) GetSecret() string {
 
 type CreateApiKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Up to 128 characters.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// read, write, mcp. Absent or empty: all three.
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Absent or empty: all three.
 	Scopes        []string `protobuf:"bytes,2,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -237,9 +235,9 @@ func (x *CreateApiKeyResponse) GetData() *ApiKey {
 
 type ListApiKeysRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return: 50 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -433,30 +431,30 @@ var File_callwright_v1_api_key_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_api_key_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcallwright/v1/api_key.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe4\x02\n" +
+	"\x1bcallwright/v1/api_key.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9c\x03\n" +
 	"\x06ApiKey\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x03R\x02id\x129\n" +
 	"\n" +
 	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\x12\x16\n" +
-	"\x06scopes\x18\x04 \x03(\tR\x06scopes\x12\x12\n" +
-	"\x04hint\x18\x05 \x01(\tR\x04hint\x12\x16\n" +
-	"\x06source\x18\x06 \x01(\tR\x06source\x12(\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12.\n" +
+	"\x06scopes\x18\x04 \x03(\tB\x16\x9a\xb5\x18\x12R\x04readR\x05writeR\x03mcpR\x06scopes\x12\x12\n" +
+	"\x04hint\x18\x05 \x01(\tR\x04hint\x126\n" +
+	"\x06source\x18\x06 \x01(\tB\x1e\x9a\xb5\x18\x1aR\acommandR\x06portalR\apairingR\x06source\x12(\n" +
 	"\n" +
 	"created_by\x18\a \x01(\tB\x04\x90\xb5\x18\x02H\x00R\tcreatedBy\x88\x01\x01\x12A\n" +
 	"\flast_used_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampH\x01R\n" +
 	"lastUsedAt\x88\x01\x01\x12\x1e\n" +
 	"\x06secret\x18\t \x01(\tB\x06\x8a\xb5\x18\x02 \x01R\x06secret:\x04\x88\xb5\x18\x01B\r\n" +
 	"\v_created_byB\x0f\n" +
-	"\r_last_used_at\"A\n" +
-	"\x13CreateApiKeyRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06scopes\x18\x02 \x03(\tR\x06scopes\"A\n" +
+	"\r_last_used_at\"b\n" +
+	"\x13CreateApiKeyRequest\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\x9a\xb5\x18\x030\x80\x01R\x04name\x12.\n" +
+	"\x06scopes\x18\x02 \x03(\tB\x16\x9a\xb5\x18\x12R\x04readR\x05writeR\x03mcpR\x06scopes\"A\n" +
 	"\x14CreateApiKeyResponse\x12)\n" +
-	"\x04data\x18\x01 \x01(\v2\x15.callwright.v1.ApiKeyR\x04data\"Q\n" +
-	"\x12ListApiKeysRequest\x12\x16\n" +
-	"\x06offset\x18\x01 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\x04data\x18\x01 \x01(\v2\x15.callwright.v1.ApiKeyR\x04data\"v\n" +
+	"\x12ListApiKeysRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01B\b\n" +
 	"\x06_limit\"{\n" +
 	"\x13ListApiKeysResponse\x12)\n" +
 	"\x04data\x18\x01 \x03(\v2\x15.callwright.v1.ApiKeyR\x04data\x129\n" +

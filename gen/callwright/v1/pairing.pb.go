@@ -88,7 +88,7 @@ func (PairingStatus) EnumDescriptor() ([]byte, []int) {
 
 type StartPairingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Up to 64 characters; shown to the owner as an unverified label.
+	// Shown to the owner as an unverified label.
 	ClientName string `protobuf:"bytes,1,opt,name=client_name,json=clientName,proto3" json:"client_name,omitempty"`
 	// JSON of any shape. Of an object, email, first_name, last_name, name and phone fill the sign-up form; they travel only
 	// in the fragment of verification_url_complete and are not kept.
@@ -670,9 +670,9 @@ var File_callwright_v1_pairing_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_pairing_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcallwright/v1/pairing.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"[\n" +
-	"\x13StartPairingRequest\x12\x1f\n" +
-	"\vclient_name\x18\x01 \x01(\tR\n" +
+	"\x1bcallwright/v1/pairing.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"c\n" +
+	"\x13StartPairingRequest\x12'\n" +
+	"\vclient_name\x18\x01 \x01(\tB\x06\x9a\xb5\x18\x020@R\n" +
 	"clientName\x12#\n" +
 	"\aprefill\x18\x02 \x01(\tB\t\x8a\xb5\x18\x052\x03anyR\aprefill\"\x86\x02\n" +
 	"\x14StartPairingResponse\x12\x1f\n" +
@@ -734,10 +734,10 @@ const file_callwright_v1_pairing_proto_rawDesc = "" +
 	"\x18PAIRING_STATUS_COMPLETED\x10\x03\x1a\r\x8a\xb5\x18\tcompleted\x12%\n" +
 	"\x15PAIRING_STATUS_DENIED\x10\x04\x1a\n" +
 	"\x8a\xb5\x18\x06denied\x12'\n" +
-	"\x16PAIRING_STATUS_EXPIRED\x10\x05\x1a\v\x8a\xb5\x18\aexpired2\xa4\x03\n" +
+	"\x16PAIRING_STATUS_EXPIRED\x10\x05\x1a\v\x8a\xb5\x18\aexpired2\xec\x03\n" +
 	"\x0ePairingService\x12h\n" +
-	"\fStartPairing\x12\".callwright.v1.StartPairingRequest\x1a#.callwright.v1.StartPairingResponse\"\x0f\x8a\xb5\x18\x05\b\xc9\x01(\x01\x92\xb5\x18\x02\b\x01\x12\\\n" +
-	"\vPollPairing\x12!.callwright.v1.PollPairingRequest\x1a\".callwright.v1.PollPairingResponse\"\x06\x92\xb5\x18\x02\b\x01\x12d\n" +
+	"\fStartPairing\x12\".callwright.v1.StartPairingRequest\x1a#.callwright.v1.StartPairingResponse\"\x0f\x8a\xb5\x18\x05\b\xc9\x01(\x01\x92\xb5\x18\x02\b\x01\x12\xa3\x01\n" +
+	"\vPollPairing\x12!.callwright.v1.PollPairingRequest\x1a\".callwright.v1.PollPairingResponse\"M\x8a\xb5\x18C\x1a\x15404 pairing_not_found\x1a\x1b410 pairing_already_claimed\x1a\r429 slow_down\x92\xb5\x18\x02\b\x01\x12d\n" +
 	"\rLookUpPairing\x12#.callwright.v1.LookUpPairingRequest\x1a$.callwright.v1.LookUpPairingResponse\"\b\x92\xb5\x18\x04\x10\x01\x18\x01\x12d\n" +
 	"\rDecidePairing\x12#.callwright.v1.DecidePairingRequest\x1a$.callwright.v1.DecidePairingResponse\"\b\x92\xb5\x18\x04\x10\x02\x18\x01BAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
 

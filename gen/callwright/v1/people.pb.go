@@ -29,9 +29,8 @@ type Person struct {
 	WorkspaceId   string                 `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
 	WorkspaceName string                 `protobuf:"bytes,3,opt,name=workspace_name,json=workspaceName,proto3" json:"workspace_name,omitempty"`
 	// Empty for an owner made by a command without an address.
-	Email string `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
-	Name  string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
-	// owner, admin, member or viewer.
+	Email     string                 `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
+	Name      string                 `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
 	Role      string                 `protobuf:"bytes,6,opt,name=role,proto3" json:"role,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Whether the person can sign in with a password.
@@ -449,13 +448,11 @@ func (x *WorkspaceChoice) GetName() string {
 type SetUpRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From the link's fragment.
-	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	Email string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
-	// 10 to 128 characters.
+	Token    string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	Email    string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
 	Password string `protobuf:"bytes,3,opt,name=password,proto3" json:"password,omitempty"`
-	// Up to 128 characters.
-	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
-	// 1 to 128 characters. Ignored where the link is for a workspace that is there already.
+	Name     string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// Ignored where the link is for a workspace that is there already.
 	WorkspaceName string `protobuf:"bytes,5,opt,name=workspace_name,json=workspaceName,proto3" json:"workspace_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -571,14 +568,11 @@ func (x *SetUpResponse) GetSignedIn() *SignedIn {
 }
 
 type SignUpRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Email string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
-	// 10 to 128 characters.
-	Password string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
-	// Up to 128 characters.
-	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// 1 to 128 characters.
-	WorkspaceName string `protobuf:"bytes,4,opt,name=workspace_name,json=workspaceName,proto3" json:"workspace_name,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Email         string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
+	Password      string                 `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
+	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	WorkspaceName string                 `protobuf:"bytes,4,opt,name=workspace_name,json=workspaceName,proto3" json:"workspace_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -732,8 +726,7 @@ func (x *LookUpLinkRequest) GetToken() string {
 
 type LookUpLinkResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// set_up, invite or reset.
-	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Whose account it makes or resets; empty for a set-up.
 	Email string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
 	// Empty where the link makes a workspace.
@@ -813,10 +806,8 @@ func (x *LookUpLinkResponse) GetExpiresAt() *timestamppb.Timestamp {
 type AcceptInviteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From the link's fragment.
-	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// 10 to 128 characters.
-	Password string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
-	// Up to 128 characters.
+	Token         string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
 	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -920,8 +911,7 @@ func (x *AcceptInviteResponse) GetSignedIn() *SignedIn {
 type ResetPasswordRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From the link's fragment.
-	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// 10 to 128 characters.
+	Token         string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1242,10 +1232,9 @@ func (*SignOutEverywhereResponse) Descriptor() ([]byte, []int) {
 type ChangePasswordRequest struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	CurrentPassword string                 `protobuf:"bytes,1,opt,name=current_password,json=currentPassword,proto3" json:"current_password,omitempty"`
-	// 10 to 128 characters.
-	NewPassword   string `protobuf:"bytes,2,opt,name=new_password,json=newPassword,proto3" json:"new_password,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	NewPassword     string                 `protobuf:"bytes,2,opt,name=new_password,json=newPassword,proto3" json:"new_password,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ChangePasswordRequest) Reset() {
@@ -1338,9 +1327,9 @@ func (x *ChangePasswordResponse) GetSignedIn() *SignedIn {
 
 type ListMembersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return: 50 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1627,9 +1616,9 @@ func (x *InviteMemberResponse) GetToken() string {
 
 type ListInvitesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return: 50 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1820,10 +1809,9 @@ func (x *DeleteInviteResponse) GetData() *DeletedRecord {
 }
 
 type ChangeRoleRequest struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// owner, admin, member or viewer.
-	Role          string `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	Role          string                 `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2113,9 +2101,9 @@ func (x *AuditEntry) GetClientAddress() string {
 
 type ListAuditRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return: 50 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2221,14 +2209,14 @@ var File_callwright_v1_people_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_people_proto_rawDesc = "" +
 	"\n" +
-	"\x1acallwright/v1/people.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8a\x02\n" +
+	"\x1acallwright/v1/people.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbb\x02\n" +
 	"\x06Person\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x02R\x02id\x12'\n" +
 	"\fworkspace_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x01R\vworkspaceId\x12%\n" +
-	"\x0eworkspace_name\x18\x03 \x01(\tR\rworkspaceName\x12\x14\n" +
-	"\x05email\x18\x04 \x01(\tR\x05email\x12\x12\n" +
-	"\x04name\x18\x05 \x01(\tR\x04name\x12\x12\n" +
-	"\x04role\x18\x06 \x01(\tR\x04role\x129\n" +
+	"\x0eworkspace_name\x18\x03 \x01(\tR\rworkspaceName\x12!\n" +
+	"\x05email\x18\x04 \x01(\tB\v\x9a\xb5\x18\aZ\x05emailR\x05email\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x126\n" +
+	"\x04role\x18\x06 \x01(\tB\"\x9a\xb5\x18\x1eR\x05ownerR\x05adminR\x06memberR\x06viewerR\x04role\x129\n" +
 	"\n" +
 	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12!\n" +
 	"\fhas_password\x18\b \x01(\bR\vhasPassword\"\x99\x01\n" +
@@ -2254,40 +2242,44 @@ const file_callwright_v1_people_proto_rawDesc = "" +
 	"workspaces\";\n" +
 	"\x0fWorkspaceChoice\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x01R\x02id\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\x91\x01\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"\xb0\x01\n" +
 	"\fSetUpRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x14\n" +
-	"\x05email\x18\x02 \x01(\tR\x05email\x12\x1a\n" +
-	"\bpassword\x18\x03 \x01(\tR\bpassword\x12\x12\n" +
-	"\x04name\x18\x04 \x01(\tR\x04name\x12%\n" +
-	"\x0eworkspace_name\x18\x05 \x01(\tR\rworkspaceName\"E\n" +
+	"\x05email\x18\x02 \x01(\tR\x05email\x12%\n" +
+	"\bpassword\x18\x03 \x01(\tB\t\x9a\xb5\x18\x05(\n" +
+	"0\x80\x01R\bpassword\x12\x1b\n" +
+	"\x04name\x18\x04 \x01(\tB\a\x9a\xb5\x18\x030\x80\x01R\x04name\x120\n" +
+	"\x0eworkspace_name\x18\x05 \x01(\tB\t\x9a\xb5\x18\x05(\x010\x80\x01R\rworkspaceName\"E\n" +
 	"\rSetUpResponse\x124\n" +
-	"\tsigned_in\x18\x01 \x01(\v2\x17.callwright.v1.SignedInR\bsignedIn\"|\n" +
+	"\tsigned_in\x18\x01 \x01(\v2\x17.callwright.v1.SignedInR\bsignedIn\"\x9b\x01\n" +
 	"\rSignUpRequest\x12\x14\n" +
-	"\x05email\x18\x01 \x01(\tR\x05email\x12\x1a\n" +
-	"\bpassword\x18\x02 \x01(\tR\bpassword\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\x12%\n" +
-	"\x0eworkspace_name\x18\x04 \x01(\tR\rworkspaceName\"F\n" +
+	"\x05email\x18\x01 \x01(\tR\x05email\x12%\n" +
+	"\bpassword\x18\x02 \x01(\tB\t\x9a\xb5\x18\x05(\n" +
+	"0\x80\x01R\bpassword\x12\x1b\n" +
+	"\x04name\x18\x03 \x01(\tB\a\x9a\xb5\x18\x030\x80\x01R\x04name\x120\n" +
+	"\x0eworkspace_name\x18\x04 \x01(\tB\t\x9a\xb5\x18\x05(\x010\x80\x01R\rworkspaceName\"F\n" +
 	"\x0eSignUpResponse\x124\n" +
 	"\tsigned_in\x18\x01 \x01(\v2\x17.callwright.v1.SignedInR\bsignedIn\")\n" +
 	"\x11LookUpLinkRequest\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\"\xb4\x01\n" +
-	"\x12LookUpLinkResponse\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
-	"\x05email\x18\x02 \x01(\tR\x05email\x12%\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\"\xde\x01\n" +
+	"\x12LookUpLinkResponse\x12/\n" +
+	"\x04kind\x18\x01 \x01(\tB\x1b\x9a\xb5\x18\x17R\x06set_upR\x06inviteR\x05resetR\x04kind\x12!\n" +
+	"\x05email\x18\x02 \x01(\tB\v\x9a\xb5\x18\aZ\x05emailR\x05email\x12%\n" +
 	"\x0eworkspace_name\x18\x03 \x01(\tR\rworkspaceName\x12\x12\n" +
 	"\x04role\x18\x04 \x01(\tR\x04role\x129\n" +
 	"\n" +
-	"expires_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"[\n" +
+	"expires_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"o\n" +
 	"\x13AcceptInviteRequest\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
-	"\bpassword\x18\x02 \x01(\tR\bpassword\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"L\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12%\n" +
+	"\bpassword\x18\x02 \x01(\tB\t\x9a\xb5\x18\x05(\n" +
+	"0\x80\x01R\bpassword\x12\x1b\n" +
+	"\x04name\x18\x03 \x01(\tB\a\x9a\xb5\x18\x030\x80\x01R\x04name\"L\n" +
 	"\x14AcceptInviteResponse\x124\n" +
-	"\tsigned_in\x18\x01 \x01(\v2\x17.callwright.v1.SignedInR\bsignedIn\"H\n" +
+	"\tsigned_in\x18\x01 \x01(\v2\x17.callwright.v1.SignedInR\bsignedIn\"S\n" +
 	"\x14ResetPasswordRequest\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
-	"\bpassword\x18\x02 \x01(\tR\bpassword\"M\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12%\n" +
+	"\bpassword\x18\x02 \x01(\tB\t\x9a\xb5\x18\x05(\n" +
+	"0\x80\x01R\bpassword\"M\n" +
 	"\x15ResetPasswordResponse\x124\n" +
 	"\tsigned_in\x18\x01 \x01(\v2\x17.callwright.v1.SignedInR\bsignedIn\"\x0f\n" +
 	"\rWhoAmIRequest\"?\n" +
@@ -2296,15 +2288,16 @@ const file_callwright_v1_people_proto_rawDesc = "" +
 	"\x0eSignOutRequest\"\x11\n" +
 	"\x0fSignOutResponse\"\x1a\n" +
 	"\x18SignOutEverywhereRequest\"\x1b\n" +
-	"\x19SignOutEverywhereResponse\"e\n" +
+	"\x19SignOutEverywhereResponse\"p\n" +
 	"\x15ChangePasswordRequest\x12)\n" +
-	"\x10current_password\x18\x01 \x01(\tR\x0fcurrentPassword\x12!\n" +
-	"\fnew_password\x18\x02 \x01(\tR\vnewPassword\"N\n" +
+	"\x10current_password\x18\x01 \x01(\tR\x0fcurrentPassword\x12,\n" +
+	"\fnew_password\x18\x02 \x01(\tB\t\x9a\xb5\x18\x05(\n" +
+	"0\x80\x01R\vnewPassword\"N\n" +
 	"\x16ChangePasswordResponse\x124\n" +
-	"\tsigned_in\x18\x01 \x01(\v2\x17.callwright.v1.SignedInR\bsignedIn\"Q\n" +
-	"\x12ListMembersRequest\x12\x16\n" +
-	"\x06offset\x18\x01 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\tsigned_in\x18\x01 \x01(\v2\x17.callwright.v1.SignedInR\bsignedIn\"v\n" +
+	"\x12ListMembersRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01B\b\n" +
 	"\x06_limit\"\x81\x01\n" +
 	"\x13ListMembersResponse\x12/\n" +
 	"\amembers\x18\x01 \x03(\v2\x15.callwright.v1.PersonR\amembers\x129\n" +
@@ -2324,10 +2317,10 @@ const file_callwright_v1_people_proto_rawDesc = "" +
 	"\x04role\x18\x02 \x01(\tR\x04role\"[\n" +
 	"\x14InviteMemberResponse\x12-\n" +
 	"\x06invite\x18\x01 \x01(\v2\x15.callwright.v1.InviteR\x06invite\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\tR\x05token\"Q\n" +
-	"\x12ListInvitesRequest\x12\x16\n" +
-	"\x06offset\x18\x01 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"v\n" +
+	"\x12ListInvitesRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01B\b\n" +
 	"\x06_limit\"\x81\x01\n" +
 	"\x13ListInvitesResponse\x12/\n" +
 	"\ainvites\x18\x01 \x03(\v2\x15.callwright.v1.InviteR\ainvites\x129\n" +
@@ -2337,10 +2330,10 @@ const file_callwright_v1_people_proto_rawDesc = "" +
 	"\x13DeleteInviteRequest\x12\x14\n" +
 	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x10R\x02id\"H\n" +
 	"\x14DeleteInviteResponse\x120\n" +
-	"\x04data\x18\x01 \x01(\v2\x1c.callwright.v1.DeletedRecordR\x04data\"F\n" +
+	"\x04data\x18\x01 \x01(\v2\x1c.callwright.v1.DeletedRecordR\x04data\"j\n" +
 	"\x11ChangeRoleRequest\x12\x1d\n" +
-	"\auser_id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x02R\x06userId\x12\x12\n" +
-	"\x04role\x18\x02 \x01(\tR\x04role\"C\n" +
+	"\auser_id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x02R\x06userId\x126\n" +
+	"\x04role\x18\x02 \x01(\tB\"\x9a\xb5\x18\x1eR\x05ownerR\x05adminR\x06memberR\x06viewerR\x04role\"C\n" +
 	"\x12ChangeRoleResponse\x12-\n" +
 	"\x06member\x18\x01 \x01(\v2\x15.callwright.v1.PersonR\x06member\"4\n" +
 	"\x13RemoveMemberRequest\x12\x1d\n" +
@@ -2359,10 +2352,10 @@ const file_callwright_v1_people_proto_rawDesc = "" +
 	"\x06detail\x18\a \x01(\tR\x06detail\x12%\n" +
 	"\x0eclient_address\x18\b \x01(\tR\rclientAddressB\n" +
 	"\n" +
-	"\b_user_id\"O\n" +
-	"\x10ListAuditRequest\x12\x16\n" +
-	"\x06offset\x18\x01 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\b_user_id\"t\n" +
+	"\x10ListAuditRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01B\b\n" +
 	"\x06_limit\"\x83\x01\n" +
 	"\x11ListAuditResponse\x123\n" +
 	"\aentries\x18\x01 \x03(\v2\x19.callwright.v1.AuditEntryR\aentries\x129\n" +

@@ -309,9 +309,9 @@ func (x *WebhookAttempt) GetResponse() string {
 
 type ListWebhookDeliveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows to skip, 0 or more.
+	// Rows to skip.
 	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Rows to return: 50 when absent, more than 200 count as 200, 0 or less is refused.
+	// Rows to return; more than 200 count as 200.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// Only those of this call.
 	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
@@ -641,10 +641,10 @@ const file_callwright_v1_webhook_proto_rawDesc = "" +
 	"\bresponse\x18\x06 \x01(\tH\x02R\bresponse\x88\x01\x01:\x04\x88\xb5\x18\x01B\x0e\n" +
 	"\f_http_statusB\b\n" +
 	"\x06_errorB\v\n" +
-	"\t_response\"\xb1\x01\n" +
-	"\x1cListWebhookDeliveriesRequest\x12\x16\n" +
-	"\x06offset\x18\x01 \x01(\x05R\x06offset\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x1d\n" +
+	"\t_response\"\xd6\x01\n" +
+	"\x1cListWebhookDeliveriesRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01\x12\x1d\n" +
 	"\acall_id\x18\x03 \x01(\tB\x04\x90\xb5\x18\x06R\x06callId\x125\n" +
 	"\x06status\x18\x04 \x01(\x0e2\x1d.callwright.v1.DeliveryStatusR\x06statusB\b\n" +
 	"\x06_limit\"\x8e\x01\n" +
@@ -665,11 +665,11 @@ const file_callwright_v1_webhook_proto_rawDesc = "" +
 	"\x1bDELIVERY_STATUS_UNSPECIFIED\x10\x00\x12(\n" +
 	"\x17DELIVERY_STATUS_PENDING\x10\x01\x1a\v\x8a\xb5\x18\apending\x12,\n" +
 	"\x19DELIVERY_STATUS_DELIVERED\x10\x02\x1a\r\x8a\xb5\x18\tdelivered\x12,\n" +
-	"\x19DELIVERY_STATUS_ABANDONED\x10\x03\x1a\r\x8a\xb5\x18\tabandoned2\x8e\x03\n" +
+	"\x19DELIVERY_STATUS_ABANDONED\x10\x03\x1a\r\x8a\xb5\x18\tabandoned2\xa6\x03\n" +
 	"\x0eWebhookService\x12\x81\x01\n" +
 	"\x15ListWebhookDeliveries\x12+.callwright.v1.ListWebhookDeliveriesRequest\x1a,.callwright.v1.ListWebhookDeliveriesResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12x\n" +
-	"\x12GetWebhookDelivery\x12(.callwright.v1.GetWebhookDeliveryRequest\x1a).callwright.v1.GetWebhookDeliveryResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12~\n" +
-	"\x14RetryWebhookDelivery\x12*.callwright.v1.RetryWebhookDeliveryRequest\x1a+.callwright.v1.RetryWebhookDeliveryResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02BAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
+	"\x12GetWebhookDelivery\x12(.callwright.v1.GetWebhookDeliveryRequest\x1a).callwright.v1.GetWebhookDeliveryResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12\x95\x01\n" +
+	"\x14RetryWebhookDelivery\x12*.callwright.v1.RetryWebhookDeliveryRequest\x1a+.callwright.v1.RetryWebhookDeliveryResponse\"$\x8a\xb5\x18\x1a\b\xc8\x01\x1a\x15409 already_delivered\x92\xb5\x18\x02\x10\x02BAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
 
 var (
 	file_callwright_v1_webhook_proto_rawDescOnce sync.Once

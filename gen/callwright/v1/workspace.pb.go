@@ -24,25 +24,20 @@ const (
 
 // A workspace: what everything else belongs to.
 type Workspace struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Given by the service; ignored in requests.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Given by the service; ignored in requests.
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Id        string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Given by the service; ignored in requests.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Update only: names of fields whose value is taken away.
 	Clear []string `protobuf:"bytes,4,rep,name=clear,proto3" json:"clear,omitempty"`
-	// 1 to 128 characters.
-	Name *string `protobuf:"bytes,5,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Name  *string  `protobuf:"bytes,5,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// IANA zone.
 	Timezone *string `protobuf:"bytes,6,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
 	// Nothing said in its calls is stored beyond the analysis or shown. Only a person may change it.
 	Hipaa *bool `protobuf:"varint,7,opt,name=hipaa,proto3,oneof" json:"hipaa,omitempty"`
 	// When and where it may call.
-	Policy *WorkspacePolicy `protobuf:"bytes,8,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Read-only.
-	Plan          *WorkspacePlan `protobuf:"bytes,9,opt,name=plan,proto3" json:"plan,omitempty"`
+	Policy        *WorkspacePolicy `protobuf:"bytes,8,opt,name=policy,proto3" json:"policy,omitempty"`
+	Plan          *WorkspacePlan   `protobuf:"bytes,9,opt,name=plan,proto3" json:"plan,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -147,9 +142,9 @@ type WorkspacePolicy struct {
 	AllowedCountries []string `protobuf:"bytes,1,rep,name=allowed_countries,json=allowedCountries,proto3" json:"allowed_countries,omitempty"`
 	// Hours in which campaigns call, at the called party's place.
 	QuietHours *QuietHours `protobuf:"bytes,2,opt,name=quiet_hours,json=quietHours,proto3" json:"quiet_hours,omitempty"`
-	// Calls to one number in a day on real lines, 1 to 100. Absent: 5.
+	// Calls to one number in a day on real lines.
 	CallsPerNumberPerDay *int32 `protobuf:"varint,3,opt,name=calls_per_number_per_day,json=callsPerNumberPerDay,proto3,oneof" json:"calls_per_number_per_day,omitempty"`
-	// Calls started in a second on real lines, 1 to 100. Absent: 1.
+	// Calls started in a second on real lines.
 	CallsPerSecond *int32 `protobuf:"varint,4,opt,name=calls_per_second,json=callsPerSecond,proto3,oneof" json:"calls_per_second,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -216,9 +211,9 @@ func (x *WorkspacePolicy) GetCallsPerSecond() int32 {
 // The hours outside which nobody is called.
 type QuietHours struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// HH:MM. Absent: 08:00.
+	// HH:MM.
 	From *string `protobuf:"bytes,1,opt,name=from,proto3,oneof" json:"from,omitempty"`
-	// HH:MM, later than from. Absent: 21:00.
+	// HH:MM, later than from.
 	To *string `protobuf:"bytes,2,opt,name=to,proto3,oneof" json:"to,omitempty"`
 	// Binds single calls too, not only campaigns.
 	SingleCalls   bool `protobuf:"varint,3,opt,name=single_calls,json=singleCalls,proto3" json:"single_calls,omitempty"`
@@ -571,34 +566,35 @@ var File_callwright_v1_workspace_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_workspace_proto_rawDesc = "" +
 	"\n" +
-	"\x1dcallwright/v1/workspace.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9a\x03\n" +
-	"\tWorkspace\x12\x14\n" +
-	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x01R\x02id\x129\n" +
+	"\x1dcallwright/v1/workspace.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd4\x03\n" +
+	"\tWorkspace\x12\x1a\n" +
+	"\x02id\x18\x01 \x01(\tB\n" +
+	"\x90\xb5\x18\x01\x9a\xb5\x18\x02\x10\x01R\x02id\x12A\n" +
 	"\n" +
-	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x06\x9a\xb5\x18\x02\x10\x01R\tcreatedAt\x12A\n" +
 	"\n" +
-	"updated_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x1c\n" +
-	"\x05clear\x18\x04 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12\x17\n" +
-	"\x04name\x18\x05 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x1f\n" +
-	"\btimezone\x18\x06 \x01(\tH\x01R\btimezone\x88\x01\x01\x12\x19\n" +
+	"updated_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x06\x9a\xb5\x18\x02\x10\x01R\tupdatedAt\x12\x1c\n" +
+	"\x05clear\x18\x04 \x03(\tB\x06\x8a\xb5\x18\x02@\x01R\x05clear\x12\"\n" +
+	"\x04name\x18\x05 \x01(\tB\t\x9a\xb5\x18\x05(\x010\x80\x01H\x00R\x04name\x88\x01\x01\x120\n" +
+	"\btimezone\x18\x06 \x01(\tB\x0f\x9a\xb5\x18\vZ\ttime-zoneH\x01R\btimezone\x88\x01\x01\x12\x19\n" +
 	"\x05hipaa\x18\a \x01(\bH\x02R\x05hipaa\x88\x01\x01\x126\n" +
-	"\x06policy\x18\b \x01(\v2\x1e.callwright.v1.WorkspacePolicyR\x06policy\x120\n" +
-	"\x04plan\x18\t \x01(\v2\x1c.callwright.v1.WorkspacePlanR\x04plan:\x04\x88\xb5\x18\x01B\a\n" +
+	"\x06policy\x18\b \x01(\v2\x1e.callwright.v1.WorkspacePolicyR\x06policy\x128\n" +
+	"\x04plan\x18\t \x01(\v2\x1c.callwright.v1.WorkspacePlanB\x06\x9a\xb5\x18\x02\x10\x01R\x04plan:\x04\x88\xb5\x18\x01B\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_timezoneB\b\n" +
-	"\x06_hipaa\"\x9e\x02\n" +
+	"\x06_hipaa\"\xd4\x02\n" +
 	"\x0fWorkspacePolicy\x12+\n" +
 	"\x11allowed_countries\x18\x01 \x03(\tR\x10allowedCountries\x12:\n" +
 	"\vquiet_hours\x18\x02 \x01(\v2\x19.callwright.v1.QuietHoursR\n" +
-	"quietHours\x12;\n" +
-	"\x18calls_per_number_per_day\x18\x03 \x01(\x05H\x00R\x14callsPerNumberPerDay\x88\x01\x01\x12-\n" +
-	"\x10calls_per_second\x18\x04 \x01(\x05H\x01R\x0ecallsPerSecond\x88\x01\x01:\x04\x88\xb5\x18\x01B\x1b\n" +
+	"quietHours\x12V\n" +
+	"\x18calls_per_number_per_day\x18\x03 \x01(\x05B\x19\x9a\xb5\x18\x15\x19\x00\x00\x00\x00\x00\x00\xf0?!\x00\x00\x00\x00\x00\x00Y@b\x015H\x00R\x14callsPerNumberPerDay\x88\x01\x01\x12H\n" +
+	"\x10calls_per_second\x18\x04 \x01(\x05B\x19\x9a\xb5\x18\x15\x19\x00\x00\x00\x00\x00\x00\xf0?!\x00\x00\x00\x00\x00\x00Y@b\x011H\x01R\x0ecallsPerSecond\x88\x01\x01:\x04\x88\xb5\x18\x01B\x1b\n" +
 	"\x19_calls_per_number_per_dayB\x13\n" +
-	"\x11_calls_per_second\"s\n" +
+	"\x11_calls_per_second\"\xe5\x01\n" +
 	"\n" +
-	"QuietHours\x12\x17\n" +
-	"\x04from\x18\x01 \x01(\tH\x00R\x04from\x88\x01\x01\x12\x13\n" +
-	"\x02to\x18\x02 \x01(\tH\x01R\x02to\x88\x01\x01\x12!\n" +
+	"QuietHours\x12P\n" +
+	"\x04from\x18\x01 \x01(\tB7\x9a\xb5\x183J\x1f^([01][0-9]|2[0-3]):[0-5][0-9]$b\a\"08:00\"j\a\"08:00\"H\x00R\x04from\x88\x01\x01\x12L\n" +
+	"\x02to\x18\x02 \x01(\tB7\x9a\xb5\x183J\x1f^([01][0-9]|2[0-3]):[0-5][0-9]$b\a\"21:00\"j\a\"21:00\"H\x01R\x02to\x88\x01\x01\x12!\n" +
 	"\fsingle_calls\x18\x03 \x01(\bR\vsingleCalls:\x04\x88\xb5\x18\x01B\a\n" +
 	"\x05_fromB\x05\n" +
 	"\x03_to\"\xb3\x01\n" +
