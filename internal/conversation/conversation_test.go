@@ -39,6 +39,7 @@ type call struct {
 	speech  conversation.Speech // defaults to the built-in one
 	stop    func(stop context.CancelCauseFunc)
 	voices  voice.Config // defaults to the placeholder
+	speed   float64      // instead of virtual time
 	hooks   conversation.Hooks
 }
 
@@ -56,7 +57,7 @@ type outcome struct {
 // hold has a call in virtual time.
 func (c call) hold(t *testing.T) (o outcome) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	have := func(t *testing.T) {
 		if c.voices.Patience == 0 {
 			c.voices.Placeholder = true
 		}
@@ -66,7 +67,7 @@ func (c call) hold(t *testing.T) (o outcome) {
 		if c.callee != nil {
 			c.to, callees[number] = number, *c.callee
 		}
-		line := sandbox.New(sandbox.Config{Voices: studio, Callees: callees})
+		line := sandbox.New(sandbox.Config{Voices: studio, Callees: callees, Speed: c.speed})
 		if c.speech == nil {
 			c.speech = scripted.New(studio)
 		}
@@ -92,7 +93,12 @@ func (c call) hold(t *testing.T) (o outcome) {
 		}
 		o.Result, o.fault = conversation.Run(ctx, leg, c.script, c.speech, c.hooks)
 		require.NoError(t, line.Drain(t.Context()), "the leg is hung up")
-	})
+	}
+	if c.speed == 0 {
+		synctest.Test(t, have)
+	} else {
+		have(t)
+	}
 	for _, turn := range o.Turns {
 		o.transcript = append(o.transcript, string(turn.Role)+": "+turn.Content)
 	}
@@ -221,6 +227,19 @@ func everyAnsweringNumber(t *testing.T, voices voice.Config) {
 			require.True(t, energy(o.caller), "sound of the callee in the recording")
 			require.Less(t, o.Duration, 60*time.Second)
 		})
+	}
+}
+
+func TestAFastSandboxGivesTheSameTalk(t *testing.T) {
+	for _, to := range []string{"+15005550003", "+15005550004", "+15005550006", "+15005550008", "+15005550009"} {
+		slow := call{to: to, script: juniper}.hold(t)
+		for _, speed := range []float64{100, 1e6} {
+			fast := call{to: to, script: juniper, speed: speed}.hold(t)
+			fast.wellFormed(t)
+			require.Equal(t, slow.transcript, fast.transcript, "%s at speed %v", to, speed)
+			require.Equal(t, slow.Reason, fast.Reason)
+			require.InDelta(t, slow.Duration.Seconds(), fast.Duration.Seconds(), 1)
+		}
 	}
 }
 

@@ -35,6 +35,10 @@ type talk struct {
 	end   *ending
 	fault error // of providers, for the log
 
+	fast     bool        // time may stand still (standstill.go)
+	still    bool        // it does
+	patience *time.Timer // bounds that by the wall clock
+
 	dialogue Dialogue // nil until opened
 	heard    <-chan Utterance
 	spoken   <-chan Spoken
@@ -77,7 +81,8 @@ type opening struct {
 }
 
 func newTalk(leg carrier.Leg, s Script, h Hooks) *talk {
-	s.Direction = leg.Info().Direction
+	info := leg.Info()
+	s.Direction = info.Direction
 	if h.Fallback == nil {
 		h.Fallback = placeholder{}
 	}
@@ -85,6 +90,9 @@ func newTalk(leg carrier.Leg, s Script, h Hooks) *talk {
 		leg: leg, media: leg.Media(), script: s, hooks: h,
 		opened: make(chan opening, 1), tools: make(chan toolDone, 4),
 	}
+	t.fast = info.Elastic && info.Speed > 1
+	t.patience = time.NewTimer(time.Hour)
+	t.patience.Stop()
 	t.ear.vad = audio.NewVAD(audio.VADConfig{})
 	t.mouth.local = make(chan Spoken, 16)
 	return t
@@ -106,12 +114,15 @@ func (t *talk) run(ctx context.Context, speech Speech) (Result, error) {
 	go t.open(life)
 	t.begin(life)
 	for t.end == nil {
-		spoken := t.spoken
+		spoken, line := t.spoken, frames
 		if t.mouth.full() {
 			spoken = nil // back-pressure: the provider has to wait
 		}
+		if t.standstill() {
+			line = nil
+		}
 		select {
-		case f := <-frames:
+		case f := <-line:
 			t.frame(life, f)
 		case e, ok := <-t.leg.Events():
 			t.event(life, e, ok)
@@ -125,6 +136,8 @@ func (t *talk) run(ctx context.Context, speech Speech) (Result, error) {
 			t.openedDialogue(life, o)
 		case r := <-t.tools:
 			t.toolDone(r)
+		case <-t.patience.C:
+			t.late(life)
 		case <-t.done:
 			t.done = nil
 			t.stop(life, context.Cause(ctx))

@@ -83,6 +83,7 @@ func (t *talk) ask(ctx context.Context, r Reply, p purpose) {
 	t.mouth.number++
 	r.Turn, r.AnsweredBy, r.Greeted = t.mouth.number, t.result.AnsweredBy, t.greeted
 	t.mouth.turn = &turn{id: r.Turn, reply: r, purpose: p, asked: t.now}
+	t.still = false // each turn has its own patience
 	if t.dialogue != nil {
 		t.dialogue.Reply(r)
 	}

@@ -16,7 +16,11 @@ type toolDone struct {
 // tool carries out what the model wants to do. Waiting for the line happens beside the loop.
 func (t *talk) tool(ctx context.Context, u *turn, call ToolCall) {
 	u.calls++
-	content, _ := json.Marshal(map[string]any{"name": call.Name, "arguments": call.Arguments})
+	var arguments any = call.Arguments
+	if !json.Valid(call.Arguments) {
+		arguments = string(call.Arguments)
+	}
+	content, _ := json.Marshal(map[string]any{"name": call.Name, "arguments": arguments})
 	t.record(Turn{Role: RoleFunctionCall, Content: string(content), Start: t.now, End: t.now})
 	if call.Name == ToolEndCall {
 		u.endCall = true
