@@ -45,6 +45,7 @@ var layers = map[string][]string{
 	"internal/carrier":                  {"internal/audio", "internal/phone", "internal/fault"},
 	"internal/carrier/sandbox": {"internal/carrier", "internal/audio", "internal/audio/voice", "internal/phone",
 		"internal/fault"},
+	"internal/openai": {},
 	// 2: one talk; neither database nor provider
 	"internal/conversation": {"internal/audio", "internal/carrier", "internal/fault"},
 	// the built-in speech, without a provider
@@ -59,7 +60,7 @@ var layers = map[string][]string{
 		"internal/agent"},
 	"internal/webhook": {"ent", "internal/store", "internal/fault", "internal/egress", "internal/agent", "internal/contact",
 		"internal/call", "internal/analysis"},
-	"internal/analysis": {"ent", "internal/store", "internal/fault", "internal/call", "internal/agent"},
+	"internal/analysis": {"ent", "internal/store", "internal/fault", "internal/openai", "internal/call", "internal/agent"},
 	// 4
 	"internal/engine": {"ent", "internal/store", "internal/fault", "internal/audio", "internal/carrier", "internal/call",
 		"internal/agent", "internal/identity", "internal/conversation", "internal/conversation/scripted"},
@@ -112,7 +113,9 @@ var fenced = map[string][]string{
 	"github.com/riverqueue/river/":  {"internal/store"},
 	"github.com/riverqueue/river": {"internal/store", "internal/call", "internal/engine", "internal/identity",
 		"internal/agent", "cmd/callwright"},
-	"github.com/emiago/sipgo": {"internal/carrier/sip"},
+	"github.com/emiago/sipgo":           {"internal/carrier/sip"},
+	"github.com/sashabaranov/go-openai": {"internal/openai"},
+	"code.dny.dev/ssrf":                 {"internal/egress"},
 }
 
 // shapeless are package names that would hold anything.

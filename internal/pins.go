@@ -6,7 +6,6 @@ package internal
 
 import (
 	_ "ariga.io/atlas/sql/sqltool"
-	_ "code.dny.dev/ssrf"
 	_ "entgo.io/ent"
 	_ "entgo.io/ent/entc"
 	_ "github.com/JohannesKaufmann/html-to-markdown/v2"
@@ -40,7 +39,6 @@ import (
 	_ "github.com/riverqueue/river/riverdriver/riverpgxv5"
 	_ "github.com/riverqueue/river/riverdriver/riversqlite"
 	_ "github.com/riverqueue/river/rivermigrate"
-	_ "github.com/sashabaranov/go-openai"
 	_ "github.com/stretchr/testify/require"
 	_ "github.com/swaggest/swgui/v5emb"
 	_ "github.com/temoto/robotstxt"

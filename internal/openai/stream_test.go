@@ -217,7 +217,10 @@ func TestCancelingStopsTheModel(t *testing.T) {
 }
 
 func TestTurnsShareAConnection(t *testing.T) {
-	m := serve(t, events(piece("Hello")+stop+nothng+done))
+	m := serve(t, func(w http.ResponseWriter, a asked) {
+		events(piece("Hello")+stop+nothng+done)(w, a)
+		w.(http.Flusher).Flush() // the end of the body comes by itself, after [DONE]
+	})
 	var connections atomic.Int64
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	dial := transport.DialContext
