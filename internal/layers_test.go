@@ -75,7 +75,7 @@ var layers = map[string][]string{
 	"internal/rest/resttest": {},
 	"internal/server":        {"gen", "internal/fault"},
 	// the top: puts it together
-	"cmd/callwright": {everything},
+	"cmd/callwright": {everything, "internal/analysis", "internal/webhook", "internal/openai", "internal/egress"},
 }
 
 // owners says which package may import the predicates of a table, and so filter, change or delete its rows. Others read
@@ -112,7 +112,7 @@ var fenced = map[string][]string{
 	"modernc.org/sqlite":            {"internal/store"},
 	"github.com/riverqueue/river/":  {"internal/store"},
 	"github.com/riverqueue/river": {"internal/store", "internal/call", "internal/engine", "internal/identity",
-		"internal/agent", "cmd/callwright"},
+		"internal/agent", "cmd/callwright", "internal/analysis"},
 	"github.com/emiago/sipgo":           {"internal/carrier/sip"},
 	"github.com/sashabaranov/go-openai": {"internal/openai"},
 	"code.dny.dev/ssrf":                 {"internal/egress"},

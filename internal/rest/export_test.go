@@ -15,7 +15,11 @@ import (
 // Encode is m as an answer's body under the rest option o.
 func Encode(o *callwrightv1.Rest, m proto.Message, address string) ([]byte, int, error) {
 	s := status(o, m)
-	b, err := (&reply{message: m, status: s, address: address}).json()
+	r := &reply{message: m, address: address}
+	if !o.GetBare() {
+		r.status = s
+	}
+	b, err := r.json()
 	return b, s, err
 }
 

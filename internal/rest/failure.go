@@ -22,11 +22,16 @@ func (h *handler) lost(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshal
 	below := strings.TrimPrefix(r.URL.Path, "/v1/")
 	segment, _, _ := strings.Cut(below, "/")
 	if allow := h.allowed(r, h.surfaces[segment]); status == http.StatusMethodNotAllowed && allow != "" {
-		w.Header().Set("Allow", allow)
-		refuse(w, fault.New(fault.MethodNotAllowed, "method_not_allowed", "this path answers %s", allow))
+		refuseMethod(w, allow)
 		return
 	}
 	refuse(w, errNoRoute)
+}
+
+// refuseMethod says which methods a path has.
+func refuseMethod(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	refuse(w, fault.New(fault.MethodNotAllowed, "method_not_allowed", "this path answers %s", allow))
 }
 
 // fail answers a call that did not succeed, or a body that could not be decoded.

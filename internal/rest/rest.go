@@ -28,6 +28,9 @@ type Config struct {
 	Conn grpc.ClientConnInterface
 	// PublicURL is the address that clients know this service by. Defaults to http:// and the request's Host.
 	PublicURL string
+	// Origins are the web pages that browsers may let use this service: origins such as https://app.example.com, or "*" for
+	// all. Defaults to none.
+	Origins []string
 	// RateLimit is how many requests a caller may make in any 60 s. 0 is no limit.
 	RateLimit int
 	// Caller names who a bearer token belongs to: whoever has the same name shares one limit. An error is a token that
@@ -43,6 +46,8 @@ type handler struct {
 	public    string
 	throttle  *throttle // nil when there is no limit
 	log       *slog.Logger
+	origins   origins
+	reference *referencePages
 	envelopes map[string]*callwrightv1.Rest
 	surfaces  map[string]surface // by the first segment behind /v1
 }
@@ -50,7 +55,8 @@ type handler struct {
 // New builds the handler of everything under /v1 and its aliases. It panics when two bindings of the proto contradict each
 // other, which no input can bring about.
 func New(c Config) http.Handler {
-	h := &handler{conn: c.Conn, public: strings.TrimRight(c.PublicURL, "/"), log: c.Log, envelopes: envelopes()}
+	h := &handler{conn: c.Conn, public: strings.TrimRight(c.PublicURL, "/"), log: c.Log, origins: c.Origins, envelopes: envelopes()}
+	h.reference = newReferencePages(h.public)
 	if h.log == nil {
 		h.log = slog.Default()
 	}
@@ -71,6 +77,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Cache-Control", "no-store")
 	defer h.recovers(x, r)
+	if h.origins.answer(x, r) {
+		return
+	}
+	if h.reference.has(r.URL.Path) {
+		h.reference.serve(x, r)
+		return
+	}
 	if h.throttle != nil {
 		if f := h.throttle.admit(head, r); f != nil {
 			refuse(x, f)

@@ -674,18 +674,18 @@ const file_callwright_v1_pairing_proto_rawDesc = "" +
 	"\x13StartPairingRequest\x12'\n" +
 	"\vclient_name\x18\x01 \x01(\tB\x06\x9a\xb5\x18\x020@R\n" +
 	"clientName\x12#\n" +
-	"\aprefill\x18\x02 \x01(\tB\t\x8a\xb5\x18\x052\x03anyR\aprefill\"\x86\x02\n" +
-	"\x14StartPairingResponse\x12\x1f\n" +
-	"\vdevice_code\x18\x01 \x01(\tR\n" +
-	"deviceCode\x12\x1b\n" +
-	"\tuser_code\x18\x02 \x01(\tR\buserCode\x121\n" +
+	"\aprefill\x18\x02 \x01(\tB\t\x8a\xb5\x18\x052\x03anyR\aprefill\"\xe2\x02\n" +
+	"\x14StartPairingResponse\x12T\n" +
+	"\vdevice_code\x18\x01 \x01(\tB3\x9a\xb5\x18/j-\"m8cJ1WgXn0kq0B8Yb5xq2v9l3kqYc0f5o2S1rJ7tT6w\"R\n" +
+	"deviceCode\x12.\n" +
+	"\tuser_code\x18\x02 \x01(\tB\x11\x9a\xb5\x18\rj\v\"K7PM-3XWQ\"R\buserCode\x121\n" +
 	"\x10verification_url\x18\x03 \x01(\tB\x06\x8a\xb5\x18\x02H\x01R\x0fverificationUrl\x12B\n" +
-	"\x19verification_url_complete\x18\x04 \x01(\tB\x06\x8a\xb5\x18\x02H\x01R\x17verificationUrlComplete\x12\x1d\n" +
+	"\x19verification_url_complete\x18\x04 \x01(\tB\x06\x8a\xb5\x18\x02H\x01R\x17verificationUrlComplete\x12(\n" +
 	"\n" +
-	"expires_in\x18\x05 \x01(\x05R\texpiresIn\x12\x1a\n" +
-	"\binterval\x18\x06 \x01(\x05R\binterval\"5\n" +
-	"\x12PollPairingRequest\x12\x1f\n" +
-	"\vdevice_code\x18\x01 \x01(\tR\n" +
+	"expires_in\x18\x05 \x01(\x05B\t\x9a\xb5\x18\x05j\x03900R\texpiresIn\x12#\n" +
+	"\binterval\x18\x06 \x01(\x05B\a\x9a\xb5\x18\x03j\x015R\binterval\"l\n" +
+	"\x12PollPairingRequest\x12V\n" +
+	"\vdevice_code\x18\x01 \x01(\tB5\x9a\xb5\x181\b\x01j-\"m8cJ1WgXn0kq0B8Yb5xq2v9l3kqYc0f5o2S1rJ7tT6w\"R\n" +
 	"deviceCode\"\xe8\x03\n" +
 	"\x13PollPairingResponse\x124\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1c.callwright.v1.PairingStatusR\x06status\x12\"\n" +
