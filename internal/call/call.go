@@ -87,9 +87,23 @@ func Turns(ctx context.Context, c *ent.Client, id uuid.UUID) ([]*ent.Turn, error
 	case redacted != "":
 		return nil, nil
 	}
-	turns, err := c.Turn.Query().Where(turn.WorkspaceID(row.WorkspaceID), turn.CallID(id)).Order(turn.BySeq()).All(ctx)
+	return said(ctx, c, row)
+}
+
+// Said is Turns without the redaction: for what concludes a call, and for webhooks whose action asks for it
+// (CONTRACT.md §2, HIPAA workspaces). Nothing of it may be shown or logged.
+func Said(ctx context.Context, c *ent.Client, id uuid.UUID) ([]*ent.Turn, error) {
+	row, err := Get(ctx, c, id)
 	if err != nil {
-		return nil, fmt.Errorf("read the turns of call %s: %w", id, err)
+		return nil, err
+	}
+	return said(ctx, c, row)
+}
+
+func said(ctx context.Context, c *ent.Client, row *ent.Call) ([]*ent.Turn, error) {
+	turns, err := c.Turn.Query().Where(turn.WorkspaceID(row.WorkspaceID), turn.CallID(row.ID)).Order(turn.BySeq()).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the turns of call %s: %w", row.ID, err)
 	}
 	return turns, nil
 }

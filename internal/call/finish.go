@@ -111,8 +111,8 @@ func end(ctx context.Context, tx *store.Tx, c *ent.Call, o Outcome) (*ent.Call, 
 	if err != nil {
 		return nil, fmt.Errorf("end call %s: %w", c.ID, err)
 	}
-	if !c.InFlight {
-		return done, nil // no slot became free
+	if err := enqueueEnded(ctx, tx, done); err != nil || !c.InFlight { // without it no slot became free
+		return done, err
 	}
 	waits, err := tx.Call.Query().Where(call.WorkspaceID(c.WorkspaceID), queued).Exist(ctx)
 	if err != nil || !waits {

@@ -47,6 +47,18 @@ type Dial struct {
 // Kind is the job's name in the queue.
 func (Dial) Kind() string { return "call_dial" }
 
+// Ended is the job "this call has ended": it is enqueued in the transaction that ends the call. Its worker analyses.
+type Ended struct {
+	WorkspaceID uuid.UUID `json:"workspace_id"`
+	CallID      uuid.UUID `json:"call_id"`
+}
+
+// Kind is the job's name in the queue.
+func (Ended) Kind() string { return "call_ended" }
+
+// QueueAfter is the queue of what follows a call.
+const QueueAfter = "after"
+
 // QueueVoice is the queue of jobs for processes that hold calls.
 const QueueVoice = "voice"
 
@@ -172,6 +184,10 @@ func lock(ctx context.Context, tx *store.Tx, workspace uuid.UUID) error {
 
 func enqueueDial(ctx context.Context, tx *store.Tx, workspace uuid.UUID) error {
 	return tx.Enqueue(ctx, Dial{WorkspaceID: workspace}, &river.InsertOpts{Queue: QueueVoice})
+}
+
+func enqueueEnded(ctx context.Context, tx *store.Tx, c *ent.Call) error {
+	return tx.Enqueue(ctx, Ended{WorkspaceID: c.WorkspaceID, CallID: c.ID}, &river.InsertOpts{Queue: QueueAfter, MaxAttempts: 25})
 }
 
 // total is how many calls the workspace of ctx has, tests among them; it is kept, not counted.

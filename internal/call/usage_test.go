@@ -26,11 +26,9 @@ func resetsAt(t *testing.T, f *fault.Error) time.Time {
 
 func (r *rig) usage(now time.Time) []call.WindowUse {
 	r.t.Helper()
-	plan, err := identity.PlanOf(r.ctx, r.db.Ent(), r.workspace)
+	u, err := call.Report(r.ctx, r.db.Ent(), now)
 	require.NoError(r.t, err)
-	u, err := call.Usage(r.ctx, r.db.Ent(), plan, now)
-	require.NoError(r.t, err)
-	return u
+	return u.Windows
 }
 
 func TestAFullWindowRefusesWithoutARecord(t *testing.T) {
@@ -84,7 +82,11 @@ func TestAPlanWithoutLimitsRefusesNothing(t *testing.T) {
 		for range 5 {
 			r.place(call.Request{})
 		}
-		require.Empty(t, r.usage(store.Now()))
+		u, err := call.Report(r.ctx, db.Ent(), store.Now())
+		require.NoError(t, err)
+		require.Equal(t, call.UsageReport{Plan: identity.Plan{ConcurrentCalls: 1, MaxCallMinutes: 60, Windows: []identity.Window{}}}, u)
+		_, err = call.Report(t.Context(), db.Ent(), store.Now())
+		require.ErrorIs(t, err, store.ErrNoWorkspace)
 	})
 }
 
