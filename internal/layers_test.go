@@ -47,7 +47,7 @@ var layers = map[string][]string{
 		"internal/fault"},
 	"internal/openai": {},
 	// 2: one talk; neither database nor provider
-	"internal/conversation": {"internal/audio", "internal/carrier", "internal/fault"},
+	"internal/conversation": {"internal/audio", "internal/audio/voice", "internal/carrier", "internal/fault"},
 	// the built-in speech, without a provider
 	"internal/conversation/scripted": {"internal/conversation", "internal/audio", "internal/audio/voice", "internal/carrier",
 		"internal/fault"},

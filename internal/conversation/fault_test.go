@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,12 +28,11 @@ var errBuiltin = errors.New("use the built-in brain")
 
 type countingBrain struct {
 	think brain
-	n     *int
+	n     *atomic.Int32
 }
 
 func (b countingBrain) Think(ctx context.Context, t conversation.Thought, emit func(conversation.Part) error) error {
-	*b.n++
-	err := b.think(*b.n, t, emit)
+	err := b.think(int(b.n.Add(1)), t, emit)
 	if errors.Is(err, errBuiltin) {
 		return scripted.Brain{}.Think(ctx, t, emit)
 	}
@@ -45,7 +45,7 @@ func (b countingBrain) Think(ctx context.Context, t conversation.Thought, emit f
 // speechWith is the built-in speech with another brain.
 func speechWith(think brain) conversation.Cascade {
 	c := scripted.New(voice.New(voice.Config{Placeholder: true}))
-	c.Brain = countingBrain{think, new(int)}
+	c.Brain = countingBrain{think, new(atomic.Int32)}
 	return c
 }
 
