@@ -1,13 +1,17 @@
-// Package identity knows who is calling: workspaces with their plans, users, API keys and user tokens, and the
-// [Principal] that a credential resolves to.
+// Package identity knows who is calling: workspaces with their plans, people and how they sign in, API keys and how
+// assistants pair for one, and the [Principal] that a credential resolves to.
 //
 // A credential is a bearer token. One of three dot-separated segments is a user token (a JWT that this installation
-// signed), anything else an API key (spec: Authentication). Both resolve to a workspace or to 401 unauthorized; there is
-// no unscoped way in. Nothing is cached: a key is looked up by its digest on every request (one indexed read, below 0.1
-// ms), so a deleted key is refused by every process from the moment its deletion has committed.
+// signed), one with the prefix of sessions a person who signed in, anything else an API key (spec: Authentication). All
+// resolve to a workspace or to 401 unauthorized; there is no unscoped way in. Nothing is cached: keys and sessions are
+// looked up by their digest on every request (one indexed read, below 0.1 ms), so a deleted one is refused by every
+// process from the moment its deletion has committed.
+//
+// Limits on guessing (codes, passwords) and on starts of pairings count rows, so they hold over all processes.
 package identity
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"log/slog"
@@ -27,6 +31,17 @@ type Config struct {
 	DB *store.DB
 	// Key is the master key; user tokens are signed with a key drawn from it. Without it none is made or accepted.
 	Key secret.Key
+	// PublicURL is the address that people and clients reach this installation by, without a slash at its end. Without it
+	// addresses are given as paths.
+	PublicURL string
+	// SignUpOpen lets everybody make a workspace of their own. Defaults to invites only.
+	SignUpOpen bool
+	// PairingLifetime is how long a pairing's code works. Defaults to 15 minutes (spec: Limits).
+	PairingLifetime time.Duration
+	// PairingStarts is how many pairings a client address may start in 10 minutes; 0 is no limit.
+	PairingStarts int
+	// Now is the clock of everything that expires. Defaults to store.Now; tests move it.
+	Now func() time.Time
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 }
@@ -36,6 +51,13 @@ type Identity struct {
 	db     *store.DB
 	log    *slog.Logger
 	signer ed25519.PrivateKey
+	now    func() time.Time
+	stove  stove
+
+	public          string
+	signUpOpen      bool
+	pairingLifetime time.Duration
+	pairingStarts   int
 
 	mu   sync.Mutex
 	used map[uuid.UUID]time.Time // keys whose last use waits to be written, see Run
@@ -46,7 +68,14 @@ func New(c Config) *Identity {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	i := &Identity{db: c.DB, log: c.Log, used: map[uuid.UUID]time.Time{}}
+	if c.Now == nil {
+		c.Now = store.Now
+	}
+	i := &Identity{
+		db: c.DB, log: c.Log, now: c.Now, stove: newStove(), used: map[uuid.UUID]time.Time{},
+		public: c.PublicURL, signUpOpen: c.SignUpOpen,
+		pairingLifetime: cmp.Or(c.PairingLifetime, 15*time.Minute), pairingStarts: c.PairingStarts,
+	}
 	if !c.Key.IsZero() {
 		i.signer = c.Key.Signing("user token")
 	}
@@ -70,6 +99,8 @@ func (i *Identity) Authenticate(ctx context.Context, token string) (Principal, e
 		return Principal{}, errUnauthorized
 	case strings.Count(token, ".") == 2:
 		return i.user(ctx, token)
+	case strings.HasPrefix(token, sessionPrefix):
+		return i.session(ctx, token)
 	default:
 		return i.key(ctx, token)
 	}

@@ -2,30 +2,16 @@ package identity
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"errors"
-	"hash/crc32"
-	"math/big"
 	"slices"
-	"strings"
 
+	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/ent/apikey"
 	"github.com/callwright/callwright/internal/fault"
 	"github.com/callwright/callwright/internal/store"
-)
-
-// An API key is "cw_live_", 43 base62 digits that hold 256 random bits, and 6 base62 digits of the CRC-32 of all before
-// them. The prefix lets scanners find leaked keys; the checksum refuses mistyped ones without asking the database. It
-// never holds a dot, so it can not be taken for a user token.
-const (
-	keyPrefix   = "cw_live_"
-	keyRandom   = 43
-	keyChecksum = 6
-	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
 // Minted is a new API key. The secret is shown once; the row keeps only its SHA-256.
@@ -54,8 +40,10 @@ func (i *Identity) CreateKey(ctx context.Context, workspace uuid.UUID, in NewKey
 		if _, err = PlanOf(ctx, tx.Client, workspace); err != nil {
 			return err
 		}
-		m, err = mintKey(ctx, tx, workspace, in)
-		return err
+		if m, err = mintKey(ctx, tx, workspace, in); err != nil {
+			return err
+		}
+		return i.note(ctx, tx, workspace, event{Action: "key_created", Subject: m.Row.Name, Detail: m.Row.Source})
 	})
 	return m, err
 }
@@ -76,11 +64,11 @@ func mintKey(ctx context.Context, tx *store.Tx, workspace uuid.UUID, in NewKey) 
 	if in.Source == "" {
 		in.Source = "command"
 	}
-	key := newKeySecret()
+	key := newToken(keyPrefix)
 	row, err := tx.APIKey.Create().
 		SetWorkspaceID(workspace).
 		SetName(name).
-		SetHash(hashKey(key)).
+		SetHash(digest(key)).
 		SetHint(key[len(key)-4:]).
 		SetScopes(in.Scopes).
 		SetSource(in.Source).
@@ -93,20 +81,39 @@ func mintKey(ctx context.Context, tx *store.Tx, workspace uuid.UUID, in NewKey) 
 // not affected (spec: Authentication, rule 1). An unknown key is api_key_not_found.
 func (i *Identity) DeleteKey(ctx context.Context, id uuid.UUID) error {
 	return i.db.InTx(ctx, func(ctx context.Context, tx *store.Tx) error {
-		n, err := tx.APIKey.Delete().Where(apikey.ID(id)).Exec(ctx)
-		if err == nil && n == 0 {
+		row, err := tx.APIKey.Query().Where(apikey.ID(id)).Only(ctx)
+		if ent.IsNotFound(err) {
 			return fault.Missing("api_key")
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		n, err := tx.APIKey.Delete().Where(apikey.ID(id)).Exec(ctx)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fault.Missing("api_key")
+		}
+		return i.note(ctx, tx, row.WorkspaceID, event{Action: "key_deleted", Subject: row.Name, Detail: row.Source})
 	})
+}
+
+// ListKeys lists the keys of the context's workspace, newest first.
+func ListKeys(ctx context.Context, c *ent.Client, offset int, limit *int) (store.Page[*ent.APIKey], error) {
+	rows := func(ctx context.Context, offset, limit int) ([]*ent.APIKey, error) {
+		return c.APIKey.Query().Order(apikey.ByCreatedAt(sql.OrderDesc()), apikey.ByID(sql.OrderDesc())).
+			Offset(offset).Limit(limit).All(ctx)
+	}
+	return store.ReadPage(ctx, offset, limit, rows, c.APIKey.Query().Count)
 }
 
 // key resolves an API key.
 func (i *Identity) key(ctx context.Context, token string) (Principal, error) {
-	if !wellFormedKey(token) {
+	if !wellFormed(keyPrefix, token) {
 		return Principal{}, errUnauthorized.Wrap(errors.New("not an API key of ours"))
 	}
-	row, err := i.db.Ent().APIKey.Query().Where(apikey.Hash(hashKey(token))).Only(ctx)
+	row, err := i.db.Ent().APIKey.Query().Where(apikey.Hash(digest(token))).Only(ctx)
 	if ent.IsNotFound(err) {
 		return Principal{}, errUnauthorized.Wrap(errors.New("unknown API key"))
 	}
@@ -117,36 +124,4 @@ func (i *Identity) key(ctx context.Context, token string) (Principal, error) {
 		return Principal{}, err
 	}
 	return Principal{WorkspaceID: row.WorkspaceID, KeyID: &row.ID, Scopes: row.Scopes}, nil
-}
-
-func newKeySecret() string {
-	random := make([]byte, 32)
-	rand.Read(random) // never fails: crypto/rand
-	body := keyPrefix + digits(new(big.Int).SetBytes(random), keyRandom)
-	return body + checksum(body)
-}
-
-func wellFormedKey(key string) bool {
-	cut := len(keyPrefix) + keyRandom
-	return len(key) == cut+keyChecksum && strings.HasPrefix(key, keyPrefix) && checksum(key[:cut]) == key[cut:]
-}
-
-func checksum(body string) string {
-	return digits(big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))), keyChecksum)
-}
-
-// digits writes n in base 62 with leading zeros.
-func digits(n *big.Int, width int) string {
-	out := make([]byte, width)
-	base, digit := big.NewInt(62), new(big.Int)
-	for k := width - 1; k >= 0; k-- {
-		n, digit = new(big.Int).DivMod(n, base, digit)
-		out[k] = base62[digit.Int64()]
-	}
-	return string(out)
-}
-
-func hashKey(key string) []byte {
-	h := sha256.Sum256([]byte(key))
-	return h[:]
 }

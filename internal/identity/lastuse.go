@@ -37,12 +37,15 @@ func (i *Identity) touch(ctx context.Context, row *ent.APIKey) error {
 }
 
 // Run writes the times of last use every few seconds, and once more when ctx ends. A time that could not be written is
-// logged and dropped: the next use notes it again.
+// logged and dropped: the next use notes it again. It also sweeps what is over.
 func (i *Identity) Run(ctx context.Context) error {
-	tick := time.NewTicker(useWrite)
+	tick, sweep := time.NewTicker(useWrite), time.NewTicker(sweepEvery)
 	defer tick.Stop()
+	defer sweep.Stop()
 	for {
 		select {
+		case <-sweep.C:
+			i.sweep(ctx)
 		case <-tick.C:
 			i.writeUses(ctx)
 		case <-ctx.Done():

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/callwright/callwright/internal/fault"
 )
 
 // Principal is a caller whose credential was checked: an API key or a user, always of one workspace.
@@ -16,6 +18,8 @@ type Principal struct {
 	Role string
 	// Scopes are the key's; empty for a user.
 	Scopes []string
+	// SessionID is set for a user who signed in; nil for one with a user token.
+	SessionID *uuid.UUID
 }
 
 // The scopes that a method can ask for. A key has some of the first three; only people administer.
@@ -64,4 +68,31 @@ func WithPrincipal(ctx context.Context, p Principal) context.Context {
 func From(ctx context.Context) (Principal, bool) {
 	p, ok := ctx.Value(principalKey{}).(Principal)
 	return p, ok
+}
+
+// person is the caller of a request as a user; keys and strangers are forbidden.
+func person(ctx context.Context) (Principal, error) {
+	p, ok := From(ctx)
+	if !ok || p.UserID == nil {
+		return p, fault.New(fault.Denied, "forbidden", "only a person may do this")
+	}
+	return p, nil
+}
+
+// administrator is a person who administers the workspace of the request.
+func administrator(ctx context.Context) (Principal, error) {
+	p, err := person(ctx)
+	if err == nil && !p.Allows(ScopeAdmin) {
+		err = fault.New(fault.Denied, "forbidden", "only owners and admins may do this")
+	}
+	return p, err
+}
+
+// writer is a person who may change things in the workspace of the request.
+func writer(ctx context.Context) (Principal, error) {
+	p, err := person(ctx)
+	if err == nil && !p.Allows(ScopeWrite) {
+		err = fault.New(fault.Denied, "forbidden", "viewers may not do this")
+	}
+	return p, err
 }

@@ -24,6 +24,11 @@ type NewUser struct {
 	Role string
 }
 
+var (
+	errRole   = fault.Invalidf("role must be owner, admin, member or viewer")
+	errMember = fault.New(fault.Exists, "already_exists", "a user with this email address is in the workspace already")
+)
+
 // CreateUser adds a user to a workspace. An address that the workspace has already is already_exists, an unknown
 // workspace workspace_not_found.
 func (i *Identity) CreateUser(ctx context.Context, in NewUser) (*ent.User, error) {
@@ -43,7 +48,7 @@ func createUser(ctx context.Context, tx *store.Tx, in NewUser) (*ent.User, error
 		in.Role = RoleMember
 	}
 	if roles[in.Role] == nil {
-		return nil, fault.Invalidf("role must be owner, admin, member or viewer")
+		return nil, errRole
 	}
 	name, err := text("name", in.Name, 0, 128)
 	if err != nil {
@@ -60,7 +65,7 @@ func createUser(ctx context.Context, tx *store.Tx, in NewUser) (*ent.User, error
 		SetRole(in.Role).
 		Save(ctx)
 	if store.IsUnique(err) {
-		return nil, fault.New(fault.Exists, "already_exists", "a user with this email address is in the workspace already")
+		return nil, errMember
 	}
 	return u, err
 }
