@@ -12,12 +12,15 @@ import (
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
 	"github.com/callwright/callwright/internal/agent"
 	"github.com/callwright/callwright/internal/call"
+	"github.com/callwright/callwright/internal/identity"
 	"github.com/callwright/callwright/internal/store"
 )
 
 // Config is what the services stand on.
 type Config struct {
 	DB *store.DB
+	// Identity knows people and keys.
+	Identity *identity.Identity
 	// Recordings is where the sound of calls is kept.
 	Recordings *call.Recordings
 	// Actions keeps what agents' calls set off.
@@ -36,4 +39,8 @@ func Register(r grpc.ServiceRegistrar, c Config) {
 	callwrightv1.RegisterDoNotCallServiceServer(r, &doNotCall{db: c.DB})
 	callwrightv1.RegisterUsageServiceServer(r, &usage{db: c.DB})
 	callwrightv1.RegisterWebhookServiceServer(r, &webhooks{db: c.DB})
+	callwrightv1.RegisterPairingServiceServer(r, &pairings{identity: c.Identity})
+	callwrightv1.RegisterApiKeyServiceServer(r, &apiKeys{db: c.DB, identity: c.Identity})
+	callwrightv1.RegisterWorkspaceServiceServer(r, &workspaces{db: c.DB, identity: c.Identity})
+	callwrightv1.RegisterPeopleServiceServer(r, &people{db: c.DB, identity: c.Identity})
 }
