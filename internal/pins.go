@@ -40,7 +40,6 @@ import (
 	_ "github.com/riverqueue/river/riverdriver/riversqlite"
 	_ "github.com/riverqueue/river/rivermigrate"
 	_ "github.com/stretchr/testify/require"
-	_ "github.com/swaggest/swgui/v5emb"
 	_ "github.com/temoto/robotstxt"
 	_ "go.opentelemetry.io/contrib/exporters/autoexport"
 	_ "go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"

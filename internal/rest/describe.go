@@ -299,7 +299,8 @@ func withCreated(example object, o *callwrightv1.Rest, status int) object {
 	}
 	for i, p := range example {
 		if p.name == "data" {
-			example[i].value = append(p.value.(object), pair{o.GetCreatedField(), status != http.StatusOK})
+			data := slices.DeleteFunc(p.value.(object), func(p pair) bool { return p.name == o.GetCreatedField() })
+			example[i].value = append(data, pair{o.GetCreatedField(), status != http.StatusOK})
 		}
 	}
 	return example

@@ -396,3 +396,36 @@ func TestTheDescriptionIsTheSameEveryTime(t *testing.T) {
 	_, none := start(t, func(c *rest.Config) { c.PublicURL = "" }).do("GET", "/openapi.json", "")
 	require.Contains(t, none, `"servers":[{"url":"/"}]`)
 }
+
+// Readers differ in which of two equal members counts; encoding/json would take the last and say nothing.
+func TestNoMemberOfTheDescriptionIsThereTwice(t *testing.T) {
+	_, text := start(t).do("GET", "/openapi.json", "")
+	dec := json.NewDecoder(strings.NewReader(text))
+	type level struct {
+		seen  map[string]bool // nil in an array
+		value bool            // the next token is a value
+		in    string
+		at    string
+	}
+	stack := []*level{{}}
+	for dec.More() || len(stack) > 1 {
+		token, err := dec.Token()
+		require.NoError(t, err)
+		top := stack[len(stack)-1]
+		if name, ok := token.(string); ok && top.seen != nil && !top.value {
+			require.False(t, top.seen[name], "%s has %s twice", top.in, name)
+			top.seen[name], top.value = true, true
+			top.at = top.in + " " + name
+			continue
+		}
+		top.value = false
+		switch token {
+		case json.Delim('{'):
+			stack = append(stack, &level{seen: map[string]bool{}, in: top.at})
+		case json.Delim('['):
+			stack = append(stack, &level{in: top.at, at: top.at})
+		case json.Delim('}'), json.Delim(']'):
+			stack = stack[:len(stack)-1]
+		}
+	}
+}
