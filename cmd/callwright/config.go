@@ -38,16 +38,20 @@ type storage struct {
 
 // serving is how the server meets the world.
 type serving struct {
-	HTTPAddr             string        `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST is served; port 0 takes a free one. Default: ${default}."`
-	GRPCAddr             string        `group:"Addresses" default:"127.0.0.1:9090" placeholder:"HOST:PORT" help:"Where gRPC is served. Default: ${default}."`
-	GRPCReflection       bool          `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
-	MetricsAddr          string        `group:"Addresses" placeholder:"HOST:PORT" help:"Loopback address where Prometheus may fetch /metrics. Default: nowhere."`
-	PublicURL            string        `group:"Addresses" placeholder:"URL" help:"Address that clients reach REST by, shown in recording_url. Default: the address of the request."`
-	RateLimit            int           `group:"Limits" default:"100" placeholder:"N" help:"Requests that a caller may make in any 60 seconds over REST; 0: no limit. Default: ${default}."`
-	DrainTimeout         time.Duration `group:"Limits" placeholder:"TIME" help:"How long calls in progress may go on after a stop signal; a second signal ends them at once. Default: 30m, with dev 10s."`
-	AllowPrivateNetworks bool          `group:"Limits" help:"Accept http addresses and private networks for webhooks; for development on one machine."`
-	Carrier              string        `group:"Telephony" default:"sandbox" enum:"sandbox" placeholder:"NAME" help:"Telephone line. sandbox: scripted people answer, no real phone is called. Default: ${default}."`
-	SandboxSpeed         float64       `group:"Telephony" default:"1" placeholder:"FACTOR" help:"How many times faster than real time sandbox calls run; for tests. Default: ${default}."`
+	HTTPAddr             string          `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST is served; port 0 takes a free one. Default: ${default}."`
+	GRPCAddr             string          `group:"Addresses" default:"127.0.0.1:9090" placeholder:"HOST:PORT" help:"Where gRPC is served. Default: ${default}."`
+	GRPCReflection       bool            `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
+	MetricsAddr          string          `group:"Addresses" placeholder:"HOST:PORT" help:"Loopback address where Prometheus may fetch /metrics. Default: nowhere."`
+	PublicURL            string          `group:"Addresses" placeholder:"URL" help:"Address that clients reach REST by, shown in recording_url. Default: the address of the request."`
+	RateLimit            int             `group:"Limits" default:"100" placeholder:"N" help:"Requests that a caller may make in any 60 seconds over REST; 0: no limit. Default: ${default}."`
+	DrainTimeout         time.Duration   `group:"Limits" placeholder:"TIME" help:"How long calls in progress may go on after a stop signal; a second signal ends them at once. Default: 30m, with dev 10s."`
+	AllowPrivateNetworks bool            `group:"Limits" help:"Accept http addresses and private networks for webhooks; for development on one machine."`
+	WebhookBackoff       []time.Duration `group:"Limits" placeholder:"TIME,..." help:"Pauses between the five attempts of a webhook delivery, each plus or minus 20 percent; the last one repeats. Default: 30s,3m,18m,108m."`
+	LLMURL               string          `group:"Language model" name:"llm-url" placeholder:"URL" help:"OpenAI-compatible server that analyses calls: its base URL, ending in /v1. Without it the built-in analysis repeats what was said and looks for words."`
+	LLMKey               string          `group:"Language model" name:"llm-key" placeholder:"KEY" help:"Its API key, if it wants one."`
+	LLMModel             string          `group:"Language model" name:"llm-model" placeholder:"NAME" help:"Its model; needed with --llm-url."`
+	Carrier              string          `group:"Telephony" default:"sandbox" enum:"sandbox" placeholder:"NAME" help:"Telephone line. sandbox: scripted people answer, no real phone is called. Default: ${default}."`
+	SandboxSpeed         float64         `group:"Telephony" default:"1" placeholder:"FACTOR" help:"How many times faster than real time sandbox calls run; for tests. Default: ${default}."`
 }
 
 // options tell kong how the program explains itself.
@@ -119,9 +123,16 @@ func (s serving) validate() error {
 			return errorf("--public-url must look like https://calls.example.com")
 		}
 	}
+	for _, step := range s.WebhookBackoff {
+		if step < 0 {
+			return errorf("--webhook-backoff must be a list of times such as 30s,3m")
+		}
+	}
 	switch {
 	case s.RateLimit < 0:
 		return errorf("--rate-limit must be 0 or more")
+	case s.LLMURL != "" && s.LLMModel == "":
+		return errorf("--llm-url needs --llm-model, the name of the model to ask")
 	case s.DrainTimeout < 0:
 		return errorf("--drain-timeout must be 0 or more")
 	case !(s.SandboxSpeed > 0 && s.SandboxSpeed <= 1000):

@@ -9,7 +9,7 @@ import (
 	"github.com/riverqueue/river"
 	"google.golang.org/grpc"
 
-	"github.com/callwright/callwright/internal/agent"
+	"github.com/callwright/callwright/internal/analysis"
 	"github.com/callwright/callwright/internal/api"
 	"github.com/callwright/callwright/internal/audio/voice"
 	"github.com/callwright/callwright/internal/call"
@@ -20,6 +20,7 @@ import (
 	"github.com/callwright/callwright/internal/rest"
 	"github.com/callwright/callwright/internal/server"
 	"github.com/callwright/callwright/internal/store"
+	"github.com/callwright/callwright/internal/webhook"
 )
 
 type serveCommand struct {
@@ -48,6 +49,9 @@ type house struct {
 	egress     *egress.Client
 	engine     *engine.Engine
 	server     *server.Server
+	// What follows a call.
+	analyst *analysis.Worker
+	courier *webhook.Courier
 }
 
 // serve is the composition root: it builds each part from those before it, tells ready, runs all of them until a signal,
@@ -74,6 +78,9 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 	if h.engine, err = h.newEngine(); err != nil {
 		return err
 	}
+	if err := h.openAfter(); err != nil {
+		return err
+	}
 	h.server = h.newServer(h.register)
 	if err := h.server.Listen(); err != nil { // before anything is written for a program that can not start
 		return err
@@ -87,7 +94,7 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 		// Requests end and calls end at the same time: the engine takes no new calls while the listeners finish.
 		[]part{{"server", h.server.Run}, {"engine", h.engine.Run}},
 		// The end of a call enqueues jobs; those that can not be done in time are durable.
-		[]part{{"jobs", h.runJobs}},
+		[]part{{"jobs", h.runJobs}, {"webhooks", h.courier.Run}},
 		[]part{{"identity", g.identity.Run}},
 	)
 }
@@ -117,7 +124,7 @@ func (h *house) register(r grpc.ServiceRegistrar) {
 	api.Register(r, api.Config{
 		DB:         h.db,
 		Recordings: h.recordings,
-		Actions:    agent.Actions{DB: h.db, Key: h.key, Egress: h.egress},
+		Actions:    h.actions(),
 	})
 }
 
@@ -147,5 +154,8 @@ func (h *house) newServer(register func(grpc.ServiceRegistrar)) *server.Server {
 func (h *house) runJobs(ctx context.Context) error {
 	workers := river.NewWorkers()
 	h.engine.Workers(workers)
-	return h.db.RunJobs(ctx, store.JobsConfig{Workers: workers, Queues: map[string]int{"voice": 8}, Log: h.log})
+	river.AddWorker(workers, h.analyst)
+	return h.db.RunJobs(ctx, store.JobsConfig{
+		Workers: workers, Queues: map[string]int{call.QueueVoice: 8, call.QueueAfter: 16}, Log: h.log,
+	})
 }
