@@ -98,10 +98,19 @@ func (c Callee) speaker() voice.Speaker {
 	return c.Speaker
 }
 
+// voicesPatience bounds, by the wall clock, how much later a callee answers because its lines are still being made.
+const voicesPatience = 400 * time.Millisecond
+
 // begin puts the callee on the line. Its lines are taken now, so that no tick waits for a voice.
 func (c Callee) begin(ctx context.Context, v *voice.Studio) *calling {
+	ctx, cancel := context.WithTimeout(ctx, voicesPatience)
+	defer cancel()
 	lines := map[string][]int16{}
-	each(c.Steps, func(text string) { lines[text] = v.Say(ctx, c.speaker(), text) })
+	each(c.Steps, func(text string) {
+		if lines[text] == nil {
+			lines[text] = v.Say(ctx, c.speaker(), text)
+		}
+	})
 	return &calling{
 		callee: c, say: func(text string) []int16 { return lines[text] },
 		steps: c.Steps, vad: audio.NewVAD(audio.VADConfig{}),
