@@ -43,6 +43,7 @@ type serving struct {
 	GRPCReflection       bool            `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
 	MetricsAddr          string          `group:"Addresses" placeholder:"HOST:PORT" help:"Loopback address where Prometheus may fetch /metrics. Default: nowhere."`
 	PublicURL            string          `group:"Addresses" placeholder:"URL" help:"Address that clients reach REST by, shown in recording_url. Default: the address of the request."`
+	CORSOrigin           []string        `group:"Addresses" name:"cors-origin" placeholder:"ORIGIN" help:"Web page that browsers may let use REST, such as https://app.example.com; repeatable (environment: comma-separated). * lets in every page. Default: none."`
 	RateLimit            int             `group:"Limits" default:"100" placeholder:"N" help:"Requests that a caller may make in any 60 seconds over REST; 0: no limit. Default: ${default}."`
 	DrainTimeout         time.Duration   `group:"Limits" placeholder:"TIME" help:"How long calls in progress may go on after a stop signal; a second signal ends them at once. Default: 30m, with dev 10s."`
 	AllowPrivateNetworks bool            `group:"Limits" help:"Accept http addresses and private networks for webhooks; for development on one machine."`
@@ -121,6 +122,12 @@ func (s serving) validate() error {
 		u, err := url.Parse(s.PublicURL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 			return errorf("--public-url must look like https://calls.example.com")
+		}
+	}
+	for _, origin := range s.CORSOrigin {
+		u, err := url.Parse(origin)
+		if origin != "*" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+u.Host || u.Host == "") {
+			return errorf("--cors-origin must look like https://app.example.com, without a path, or be *")
 		}
 	}
 	for _, step := range s.WebhookBackoff {

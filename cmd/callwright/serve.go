@@ -143,6 +143,7 @@ func (h *house) newServer(register func(grpc.ServiceRegistrar)) *server.Server {
 	s.Mount("/", rest.New(rest.Config{
 		Conn:      s.Conn(),
 		PublicURL: h.serving.publicURL(),
+		Origins:   h.serving.CORSOrigin,
 		RateLimit: h.serving.RateLimit,
 		Caller:    s.Caller,
 		Log:       h.log,
