@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // facts are what somebody who started the program needs to know next. Without a terminal they are one JSON line.
 type facts struct {
@@ -11,6 +14,8 @@ type facts struct {
 	HTTPURL  string `json:"http_url"`
 	APIURL   string `json:"api_url"`
 	GRPCAddr string `json:"grpc_addr"`
+	// Makes the first owner; absent once somebody can sign in.
+	SetUpURL string `json:"set_up_url,omitempty"`
 }
 
 func (h *house) facts() facts {
@@ -30,13 +35,19 @@ func (h *house) facts() facts {
 }
 
 // announce prints where the server is reached.
-func (h *house) announce(t *terminal) error {
+func (h *house) announce(ctx context.Context, t *terminal) (err error) {
 	f := h.facts()
+	if f.SetUpURL, err = h.setUpURL(ctx, nil); err != nil {
+		return err
+	}
 	if !interactive(t.stdout) {
 		return t.json(f)
 	}
 	fmt.Fprintf(t.stdout, "\n  %s\n\n", f.headline())
 	t.list("API", f.APIURL, "gRPC", f.grpc(h.serving.GRPCReflection))
+	if f.SetUpURL != "" {
+		t.list("Set up", f.SetUpURL+"   works once, for 30 minutes")
+	}
 	return nil
 }
 

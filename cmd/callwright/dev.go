@@ -26,7 +26,7 @@ func (c *devCommand) Run(ctx context.Context, t *terminal) error {
 		if err != nil {
 			return fmt.Errorf("make the demo workspace: %w", err)
 		}
-		return h.announceDemo(t, d)
+		return h.announceDemo(ctx, t, d)
 	})
 }
 
@@ -38,8 +38,11 @@ type demoFacts struct {
 }
 
 // announceDemo prints what a newcomer needs: addresses, key, agent, and the first call.
-func (h *house) announceDemo(t *terminal, d demo) error {
+func (h *house) announceDemo(ctx context.Context, t *terminal, d demo) (err error) {
 	f := h.facts()
+	if f.SetUpURL, err = h.setUpURL(ctx, &d.WorkspaceID); err != nil {
+		return err
+	}
 	head := fmt.Sprintf(`curl -s %s/call -H "Authorization: Bearer %s"`, f.APIURL, d.APIKey)
 	body := fmt.Sprintf(`-H 'Content-Type: application/json' -d '{"to":"+15005550006","agent_id":"%s","variables":{"name":"Maria"}}'`,
 		d.AgentID)
@@ -53,6 +56,9 @@ func (h *house) announceDemo(t *terminal, d demo) error {
 		"API key", d.APIKey,
 		"Agent", d.AgentID.String()+"  "+demoAgent,
 	)
+	if f.SetUpURL != "" {
+		t.list("Set up", f.SetUpURL+"   works once, for 30 minutes")
+	}
 	fmt.Fprintln(t.stdout)
 	t.list(
 		"Call", head+" \\\n"+strings.Repeat(" ", 14)+body,

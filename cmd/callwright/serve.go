@@ -37,7 +37,7 @@ func (serveCommand) Help() string {
 
 func (c *serveCommand) Run(ctx context.Context, t *terminal) error {
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 30*time.Minute)
-	return serve(ctx, t, c.serving, c.storage, func(_ context.Context, h *house) error { return h.announce(t) })
+	return serve(ctx, t, c.serving, c.storage, func(ctx context.Context, h *house) error { return h.announce(ctx, t) })
 }
 
 // house is the program put together.
@@ -68,6 +68,7 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 	drain, now, release := signals(ctx, g.log)
 	defer release()
 
+	g.identity = g.newIdentity(to)
 	h := &house{ground: g, serving: to, storage: at}
 	if h.recordings, err = call.OpenRecordings(ctx, filepath.Join(at.DataDir, "recordings")); err != nil {
 		return err
@@ -89,6 +90,8 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 		return err
 	}
 
+	settled := time.AfterFunc(time.Second, forgetStart)
+	defer settled.Stop()
 	context.AfterFunc(now, func() { h.server.Close(); h.engine.HangUp() })
 	return runStages(drain,
 		// Requests end and calls end at the same time: the engine takes no new calls while the listeners finish.
@@ -123,6 +126,7 @@ func (h *house) newEngine() (*engine.Engine, error) {
 func (h *house) register(r grpc.ServiceRegistrar) {
 	api.Register(r, api.Config{
 		DB:         h.db,
+		Identity:   h.identity,
 		Recordings: h.recordings,
 		Actions:    h.actions(),
 	})

@@ -11,8 +11,9 @@ import (
 )
 
 type userCommand struct {
-	Create userCreate `cmd:"" help:"Add a user to a workspace."`
-	Token  userToken  `cmd:"" help:"Print a token of a user, for Authorization: Bearer."`
+	Create        userCreate `cmd:"" help:"Add a user to a workspace."`
+	ResetPassword userReset  `cmd:"" help:"Print a link with which a user sets a new password, or their first one."`
+	Token         userToken  `cmd:"" help:"Print a token of a user, for Authorization: Bearer."`
 }
 
 type userCreate struct {
@@ -43,7 +44,8 @@ func (c *userCreate) Run(ctx context.Context, t *terminal) error {
 			Role        string    `json:"role"`
 		}{c.Workspace, u.ID, u.Role})
 	}
-	t.table("User", u.ID.String(), "Role", u.Role, "Token", "callwright user token "+u.ID.String())
+	t.table("User", u.ID.String(), "Role", u.Role, "Token", "callwright user token "+u.ID.String(),
+		"Password", "callwright user reset-password "+u.ID.String())
 	return nil
 }
 
