@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,7 +190,9 @@ func TestRecordingsOfAnUnknownKeyAreNotFound(t *testing.T) {
 	require.NoError(t, rec.Delete(t.Context(), "a/b.wav"))
 	_, err = call.OpenRecordings(t.Context(), "gopher://x")
 	require.Error(t, err)
-	file, err := call.OpenRecordings(t.Context(), "file://"+t.TempDir())
+	dir := filepath.Join(t.TempDir(), "with space")
+	file, err := call.OpenRecordings(t.Context(), "file://"+strings.ReplaceAll(dir, " ", "%20")+"?create_dir=true")
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
+	require.DirExists(t, dir)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,14 +30,21 @@ const MediaType = "audio/wav"
 
 // OpenRecordings opens a bucket by its URL: file:///path, or a plain path, is a folder, which is made; of other schemes
 // those whose drivers the program links.
-func OpenRecordings(ctx context.Context, url string) (*Recordings, error) {
-	dir, isFile := strings.CutPrefix(url, "file://")
-	if !isFile && strings.Contains(url, "://") {
-		b, err := blob.OpenBucket(ctx, url)
+func OpenRecordings(ctx context.Context, address string) (*Recordings, error) {
+	dir := address
+	if strings.Contains(address, "://") {
+		u, err := url.Parse(address)
 		if err != nil {
 			return nil, fmt.Errorf("open recordings: %w", err)
 		}
-		return &Recordings{b}, nil
+		if u.Scheme != "file" {
+			b, err := blob.OpenBucket(ctx, address)
+			if err != nil {
+				return nil, fmt.Errorf("open recordings: %w", err)
+			}
+			return &Recordings{b}, nil
+		}
+		dir = u.Host + u.Path
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder for recordings: %w", err)
