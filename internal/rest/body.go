@@ -2,12 +2,14 @@ package rest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/protobuf/proto"
@@ -81,13 +83,35 @@ func (b *body) read(target any) *fault.Error {
 	if b.kind != nil {
 		return b.kind
 	}
-	if err := check(text); err != nil {
+	if err := checkBody(text, planOf(m.ProtoReflect().Descriptor())); err != nil {
 		if b.form {
 			return fault.Invalidf("body must be JSON, sent with Content-Type application/json")
 		}
 		return fault.Invalidf("body %s", err)
 	}
 	return decode(text, m.ProtoReflect())
+}
+
+// checkBody is check, but for what is in the message's loose members.
+func checkBody(text []byte, p *plan) error {
+	err := check(text)
+	if err == nil || !utf8.Valid(text) {
+		return err
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(text, &members) != nil {
+		return err
+	}
+	for name, m := range p.byName {
+		if m.loose {
+			delete(members, name)
+		}
+	}
+	others, merr := json.Marshal(members)
+	if merr != nil {
+		return err
+	}
+	return check(others)
 }
 
 // messageAt is the message that target points to; a nil one is made.

@@ -34,6 +34,7 @@ type member struct {
 	oneof      bool
 	coerce     bool
 	object     bool // raw: only an object
+	loose      bool // raw: whatever is in it
 	address    bool
 	code       string // error_code of a wrong type
 
@@ -99,7 +100,7 @@ func newPlan(md protoreflect.MessageDescriptor) *plan {
 func newMember(fd protoreflect.FieldDescriptor, o *callwrightv1.Json) *member {
 	m := &member{
 		fd: fd, name: fd.TextName(), nullable: o.GetEmitNull(), rejectNull: o.GetRejectNull(), omitEmpty: o.GetOmitEmpty(),
-		presence: fd.HasPresence(), coerce: o.GetCoerce(), object: o.GetRaw() == "object", address: o.GetAddress(),
+		presence: fd.HasPresence(), coerce: o.GetCoerce(), object: o.GetRaw() == "object", loose: o.GetRaw() == "loose", address: o.GetAddress(),
 		code: o.GetErrorCode(),
 	}
 	if o.GetName() != "" {

@@ -670,11 +670,11 @@ var File_callwright_v1_pairing_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_pairing_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcallwright/v1/pairing.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"c\n" +
+	"\x1bcallwright/v1/pairing.proto\x12\rcallwright.v1\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"e\n" +
 	"\x13StartPairingRequest\x12'\n" +
 	"\vclient_name\x18\x01 \x01(\tB\x06\x9a\xb5\x18\x020@R\n" +
-	"clientName\x12#\n" +
-	"\aprefill\x18\x02 \x01(\tB\t\x8a\xb5\x18\x052\x03anyR\aprefill\"\xe2\x02\n" +
+	"clientName\x12%\n" +
+	"\aprefill\x18\x02 \x01(\tB\v\x8a\xb5\x18\a2\x05looseR\aprefill\"\xe2\x02\n" +
 	"\x14StartPairingResponse\x12T\n" +
 	"\vdevice_code\x18\x01 \x01(\tB3\x9a\xb5\x18/j-\"m8cJ1WgXn0kq0B8Yb5xq2v9l3kqYc0f5o2S1rJ7tT6w\"R\n" +
 	"deviceCode\x12.\n" +

@@ -85,7 +85,7 @@ func Remarks() map[string]string {
 		"callwright.v1.Json.reject_null":                               "A null is refused (400) instead of read as absent.",
 		"callwright.v1.Json.omit_empty":                                "Left out when empty.",
 		"callwright.v1.Json.coerce":                                    "map<string,string>: numbers and booleans are read as the text they are written as.",
-		"callwright.v1.Json.raw":                                       "string: the field holds JSON text and stands in the body as that JSON, verbatim. \"object\": only an object is accepted; \"any\": every value.",
+		"callwright.v1.Json.raw":                                       "string: the field holds JSON text and stands in the body as that JSON, verbatim. \"object\": only an object is accepted; \"any\": every value; \"loose\": every value, also one that could not be stored, because nobody stores it.",
 		"callwright.v1.Json.error_code":                                "error_code of a wrong type in this field, where it is not validation_failed.",
 		"callwright.v1.Json.nulls":                                     "repeated string, input only: receives the names of this message's members that were sent as null or as an empty list, which is how a partial update clears a field. gRPC clients fill it themselves.",
 		"callwright.v1.Json.inline":                                    "message: its members stand among those of the message around it.",

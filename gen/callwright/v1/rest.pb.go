@@ -340,7 +340,7 @@ type Json struct {
 	// map<string,string>: numbers and booleans are read as the text they are written as.
 	Coerce bool `protobuf:"varint,5,opt,name=coerce,proto3" json:"coerce,omitempty"`
 	// string: the field holds JSON text and stands in the body as that JSON, verbatim. "object": only an object is
-	// accepted; "any": every value.
+	// accepted; "any": every value; "loose": every value, also one that could not be stored, because nobody stores it.
 	Raw string `protobuf:"bytes,6,opt,name=raw,proto3" json:"raw,omitempty"`
 	// error_code of a wrong type in this field, where it is not validation_failed.
 	ErrorCode string `protobuf:"bytes,7,opt,name=error_code,json=errorCode,proto3" json:"error_code,omitempty"`
