@@ -3,10 +3,9 @@
 //
 // Its lines are elastic: a leg has no goroutine of its own, the reader of its frames is its pacer. Each read waits for
 // the frame's absolute deadline on a clock that runs Speed times as fast as the wall's; a reader that is late catches up
-// in a burst, or slips when it is half a second behind. (Measured on 2 cores with 200 calls at real time against one
-// pacer goroutine for all legs: no difference in CPU, since the conversation has to wake up for each frame either way,
-// and one goroutine and queue per leg less.) So a slow reader or tap loses nothing, and a leg that nobody reads stands
-// still.
+// in a burst, or slips when it is half a second behind. The conversation has to wake up for each frame either way, and
+// so there is one goroutine and one queue per leg less. A slow reader or tap loses nothing, and a leg that nobody reads
+// stands still.
 package sandbox
 
 import (
