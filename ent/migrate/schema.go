@@ -236,10 +236,15 @@ var (
 			{
 				Name:    "call_queued",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[3], CallsColumns[1]},
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[1], CallsColumns[0]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "status = 'queued'",
 				},
+			},
+			{
+				Name:    "call_usage",
+				Unique:  false,
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[1], CallsColumns[5], CallsColumns[21], CallsColumns[13]},
 			},
 		},
 	}

@@ -73,6 +73,9 @@ func (Call) Indexes() []ent.Index {
 		index.Fields("workspace_id", "to_number", "created_at"),
 		index.Fields("lease_until").Annotations(entsql.IndexWhere("in_flight")),
 		index.Fields("workspace_id", "lease_until").Annotations(entsql.IndexWhere("in_flight")).StorageKey("call_in_flight"),
-		index.Fields("workspace_id", "created_at").Annotations(entsql.IndexWhere("status = 'queued'")).StorageKey("call_queued"),
+		// With the id, so that SQLite does not prefer the order of the index of all calls.
+		index.Fields("workspace_id", "created_at", "id").Annotations(entsql.IndexWhere("status = 'queued'")).StorageKey("call_queued"),
+		// What the plan's windows are counted from, without reading rows.
+		index.Fields("workspace_id", "created_at", "status", "dialed_at", "duration").StorageKey("call_usage"),
 	}
 }

@@ -80,27 +80,40 @@ func use(ctx context.Context, c *ent.Client, w identity.Window, now time.Time) (
 		}
 		return u, err
 	}
-	oldest, err := inWindow(c, since).Order(call.ByCreatedAt(), call.ByID()).First(ctx)
-	if ent.IsNotFound(err) {
-		return u, nil
+	oldest, err := firstTime(ctx, inWindow(c, since).Order(call.ByCreatedAt()))
+	if err == nil && oldest != nil {
+		u.ResetsAt = oldest.Add(kind.length)
 	}
-	if err != nil {
-		return u, err
+	return u, err
+}
+
+// firstTime is the created_at of the first row; nil without one. It is read from the index alone.
+func firstTime(ctx context.Context, q *ent.CallQuery) (*time.Time, error) {
+	c, err := q.Limit(1).Select(call.FieldCreatedAt).All(ctx)
+	if err != nil || len(c) == 0 {
+		return nil, err
 	}
-	u.ResetsAt = oldest.CreatedAt.Add(kind.length)
-	return u, nil
+	return &c[0].CreatedAt, nil
 }
 
 // admit refuses a call for which a window of the plan, or the agent's own limit, has no room (429 usage_limit_reached).
-// Of several full windows the one is named that stays full longest. The caller holds the workspace's lock.
+// Of several full windows the one is named that stays full longest. The caller holds the workspace's lock and has counted
+// the call already.
 func admit(ctx context.Context, c *ent.Client, workspace uuid.UUID, a *ent.Agent, now time.Time) error {
 	plan, err := identity.PlanOf(ctx, c, workspace)
+	if err != nil {
+		return err
+	}
+	all, err := total(ctx, c)
 	if err != nil {
 		return err
 	}
 	var key, what string
 	var until time.Time
 	for _, w := range plan.Windows {
+		if !windows[w.Key].minutes && all <= int64(w.Limit) {
+			continue // all calls there are would fit
+		}
 		resets, err := fullUntil(ctx, c, w, now)
 		if err != nil {
 			return fmt.Errorf("look into the window %s: %w", w.Key, err)
@@ -153,15 +166,11 @@ func agentFullUntil(ctx context.Context, c *ent.Client, a *ent.Agent, now time.T
 // nthNewest: a window with n calls or more is full until the n-th newest of them ages out. Inbound calls are never
 // refused, so there may be more than n, and the oldest one ageing out would free nothing.
 func nthNewest(ctx context.Context, q *ent.CallQuery, n int, length time.Duration) (*time.Time, error) {
-	c, err := q.Order(call.ByCreatedAt(sql.OrderDesc()), call.ByID(sql.OrderDesc())).Offset(n - 1).
-		Select(call.FieldCreatedAt).First(ctx)
-	if ent.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
+	made, err := firstTime(ctx, q.Order(call.ByCreatedAt(sql.OrderDesc())).Offset(n-1))
+	if err != nil || made == nil {
 		return nil, err
 	}
-	resets := c.CreatedAt.Add(length)
+	resets := made.Add(length)
 	return &resets, nil
 }
 
