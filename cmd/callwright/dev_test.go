@@ -34,6 +34,7 @@ type devFacts struct {
 	KeyID       string `json:"key_id"`
 	AgentID     string `json:"agent_id"`
 	Curl        string `json:"curl"`
+	SetUpURL    string `json:"set_up_url"`
 }
 
 // lockedBuffer takes the log of a program that runs beside its test.
