@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"errors"
+	"io"
 
 	"github.com/fullstorydev/grpchan/inprocgrpc"
 	"google.golang.org/grpc"
@@ -18,7 +20,29 @@ func newConn(list []around, s *grpc.Server, register func(grpc.ServiceRegistrar)
 	if register != nil {
 		register(both{s, &c})
 	}
-	return &c
+	return patient{&c}
+}
+
+// patient gives streams whose one request can be sent although the server has answered already: whoever calls
+// grpc.ClientStream.SendMsg for a method without client streaming is promised nil then, and reads the status from
+// RecvMsg. The channel returns io.EOF, which generated clients pass on in place of the status.
+type patient struct{ *inprocgrpc.Channel }
+
+func (p patient) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	s, err := p.Channel.NewStream(ctx, desc, method, opts...)
+	if err != nil || desc.ClientStreams {
+		return s, err
+	}
+	return oneRequest{s}, nil
+}
+
+type oneRequest struct{ grpc.ClientStream }
+
+func (s oneRequest) SendMsg(m any) error {
+	if err := s.ClientStream.SendMsg(m); !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
 }
 
 // both registers a service twice.

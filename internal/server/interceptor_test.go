@@ -337,3 +337,18 @@ func TestNULCharactersAreRefusedWhereverTheyStand(t *testing.T) {
 		require.Equal(t, codes.Unauthenticated, status.Code(err), "strangers learn nothing of it")
 	}
 }
+
+// A stream can be over before its request is sent; the client then must learn why, not that it is over.
+func TestAStreamThatIsRefusedAtOnceSaysSo(t *testing.T) {
+	h := open(t)
+	for name, c := range map[string]grpc.ClientConnInterface{"tcp": h.tcp, "in process": h.Conn()} {
+		t.Run(name, func(t *testing.T) {
+			s, err := c.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, v1.CallService_StreamRecording_FullMethodName)
+			require.NoError(t, err)
+			_, _ = s.Header() // returns when the server has refused
+			require.NoError(t, s.SendMsg(&v1.StreamRecordingRequest{}))
+			require.NoError(t, s.CloseSend())
+			require.Equal(t, codes.Unauthenticated, status.Code(s.RecvMsg(&v1.StreamRecordingResponse{})))
+		})
+	}
+}
