@@ -81,6 +81,12 @@ type Call struct {
 	RecordingSize *int64 `json:"recording_size,omitempty"`
 	// RecordedAt holds the value of the "recorded_at" field.
 	RecordedAt *time.Time `json:"recorded_at,omitempty"`
+	// KeepUntil holds the value of the "keep_until" field.
+	KeepUntil *time.Time `json:"keep_until,omitempty"`
+	// ErasedAt holds the value of the "erased_at" field.
+	ErasedAt *time.Time `json:"erased_at,omitempty"`
+	// ErasedFor holds the value of the "erased_for" field.
+	ErasedFor *string `json:"erased_for,omitempty"`
 	// Latency holds the value of the "latency" field.
 	Latency      json.RawMessage `json:"latency,omitempty"`
 	selectValues sql.SelectValues
@@ -99,9 +105,9 @@ func (*Call) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case call.FieldDuration, call.FieldRecordingSize:
 			values[i] = new(sql.NullInt64)
-		case call.FieldDirection, call.FieldStatus, call.FieldToNumber, call.FieldFromNumber, call.FieldMetadata, call.FieldAnsweredBy, call.FieldEndedReason, call.FieldEndedMessage, call.FieldLeaseOwner, call.FieldRecordingKey:
+		case call.FieldDirection, call.FieldStatus, call.FieldToNumber, call.FieldFromNumber, call.FieldMetadata, call.FieldAnsweredBy, call.FieldEndedReason, call.FieldEndedMessage, call.FieldLeaseOwner, call.FieldRecordingKey, call.FieldErasedFor:
 			values[i] = new(sql.NullString)
-		case call.FieldCreatedAt, call.FieldUpdatedAt, call.FieldRetryAfter, call.FieldScheduleTime, call.FieldDialedAt, call.FieldAnsweredAt, call.FieldEndedAt, call.FieldLeaseUntil, call.FieldRecordedAt:
+		case call.FieldCreatedAt, call.FieldUpdatedAt, call.FieldRetryAfter, call.FieldScheduleTime, call.FieldDialedAt, call.FieldAnsweredAt, call.FieldEndedAt, call.FieldLeaseUntil, call.FieldRecordedAt, call.FieldKeepUntil, call.FieldErasedAt:
 			values[i] = new(sql.NullTime)
 		case call.FieldID, call.FieldWorkspaceID:
 			values[i] = new(uuid.UUID)
@@ -333,6 +339,27 @@ func (_m *Call) assignValues(columns []string, values []any) error {
 				_m.RecordedAt = new(time.Time)
 				*_m.RecordedAt = value.Time
 			}
+		case call.FieldKeepUntil:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field keep_until", values[i])
+			} else if value.Valid {
+				_m.KeepUntil = new(time.Time)
+				*_m.KeepUntil = value.Time
+			}
+		case call.FieldErasedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field erased_at", values[i])
+			} else if value.Valid {
+				_m.ErasedAt = new(time.Time)
+				*_m.ErasedAt = value.Time
+			}
+		case call.FieldErasedFor:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field erased_for", values[i])
+			} else if value.Valid {
+				_m.ErasedFor = new(string)
+				*_m.ErasedFor = value.String
+			}
 		case call.FieldLatency:
 			if value, ok := values[i].(*[]byte); !ok {
 				return fmt.Errorf("unexpected type %T for field latency", values[i])
@@ -502,6 +529,21 @@ func (_m *Call) String() string {
 	if v := _m.RecordedAt; v != nil {
 		builder.WriteString("recorded_at=")
 		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.KeepUntil; v != nil {
+		builder.WriteString("keep_until=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.ErasedAt; v != nil {
+		builder.WriteString("erased_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.ErasedFor; v != nil {
+		builder.WriteString("erased_for=")
+		builder.WriteString(*v)
 	}
 	builder.WriteString(", ")
 	builder.WriteString("latency=")

@@ -403,6 +403,48 @@ func (_c *CallCreate) SetNillableRecordedAt(v *time.Time) *CallCreate {
 	return _c
 }
 
+// SetKeepUntil sets the "keep_until" field.
+func (_c *CallCreate) SetKeepUntil(v time.Time) *CallCreate {
+	_c.mutation.SetKeepUntil(v)
+	return _c
+}
+
+// SetNillableKeepUntil sets the "keep_until" field if the given value is not nil.
+func (_c *CallCreate) SetNillableKeepUntil(v *time.Time) *CallCreate {
+	if v != nil {
+		_c.SetKeepUntil(*v)
+	}
+	return _c
+}
+
+// SetErasedAt sets the "erased_at" field.
+func (_c *CallCreate) SetErasedAt(v time.Time) *CallCreate {
+	_c.mutation.SetErasedAt(v)
+	return _c
+}
+
+// SetNillableErasedAt sets the "erased_at" field if the given value is not nil.
+func (_c *CallCreate) SetNillableErasedAt(v *time.Time) *CallCreate {
+	if v != nil {
+		_c.SetErasedAt(*v)
+	}
+	return _c
+}
+
+// SetErasedFor sets the "erased_for" field.
+func (_c *CallCreate) SetErasedFor(v string) *CallCreate {
+	_c.mutation.SetErasedFor(v)
+	return _c
+}
+
+// SetNillableErasedFor sets the "erased_for" field if the given value is not nil.
+func (_c *CallCreate) SetNillableErasedFor(v *string) *CallCreate {
+	if v != nil {
+		_c.SetErasedFor(*v)
+	}
+	return _c
+}
+
 // SetLatency sets the "latency" field.
 func (_c *CallCreate) SetLatency(v json.RawMessage) *CallCreate {
 	_c.mutation.SetLatency(v)
@@ -689,6 +731,18 @@ func (_c *CallCreate) createSpec() (*Call, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.RecordedAt(); ok {
 		_spec.SetField(call.FieldRecordedAt, field.TypeTime, value)
 		_node.RecordedAt = &value
+	}
+	if value, ok := _c.mutation.KeepUntil(); ok {
+		_spec.SetField(call.FieldKeepUntil, field.TypeTime, value)
+		_node.KeepUntil = &value
+	}
+	if value, ok := _c.mutation.ErasedAt(); ok {
+		_spec.SetField(call.FieldErasedAt, field.TypeTime, value)
+		_node.ErasedAt = &value
+	}
+	if value, ok := _c.mutation.ErasedFor(); ok {
+		_spec.SetField(call.FieldErasedFor, field.TypeString, value)
+		_node.ErasedFor = &value
 	}
 	if value, ok := _c.mutation.Latency(); ok {
 		_spec.SetField(call.FieldLatency, field.TypeJSON, value)
@@ -1205,6 +1259,60 @@ func (u *CallUpsert) UpdateRecordedAt() *CallUpsert {
 // ClearRecordedAt clears the value of the "recorded_at" field.
 func (u *CallUpsert) ClearRecordedAt() *CallUpsert {
 	u.SetNull(call.FieldRecordedAt)
+	return u
+}
+
+// SetKeepUntil sets the "keep_until" field.
+func (u *CallUpsert) SetKeepUntil(v time.Time) *CallUpsert {
+	u.Set(call.FieldKeepUntil, v)
+	return u
+}
+
+// UpdateKeepUntil sets the "keep_until" field to the value that was provided on create.
+func (u *CallUpsert) UpdateKeepUntil() *CallUpsert {
+	u.SetExcluded(call.FieldKeepUntil)
+	return u
+}
+
+// ClearKeepUntil clears the value of the "keep_until" field.
+func (u *CallUpsert) ClearKeepUntil() *CallUpsert {
+	u.SetNull(call.FieldKeepUntil)
+	return u
+}
+
+// SetErasedAt sets the "erased_at" field.
+func (u *CallUpsert) SetErasedAt(v time.Time) *CallUpsert {
+	u.Set(call.FieldErasedAt, v)
+	return u
+}
+
+// UpdateErasedAt sets the "erased_at" field to the value that was provided on create.
+func (u *CallUpsert) UpdateErasedAt() *CallUpsert {
+	u.SetExcluded(call.FieldErasedAt)
+	return u
+}
+
+// ClearErasedAt clears the value of the "erased_at" field.
+func (u *CallUpsert) ClearErasedAt() *CallUpsert {
+	u.SetNull(call.FieldErasedAt)
+	return u
+}
+
+// SetErasedFor sets the "erased_for" field.
+func (u *CallUpsert) SetErasedFor(v string) *CallUpsert {
+	u.Set(call.FieldErasedFor, v)
+	return u
+}
+
+// UpdateErasedFor sets the "erased_for" field to the value that was provided on create.
+func (u *CallUpsert) UpdateErasedFor() *CallUpsert {
+	u.SetExcluded(call.FieldErasedFor)
+	return u
+}
+
+// ClearErasedFor clears the value of the "erased_for" field.
+func (u *CallUpsert) ClearErasedFor() *CallUpsert {
+	u.SetNull(call.FieldErasedFor)
 	return u
 }
 
@@ -1819,6 +1927,69 @@ func (u *CallUpsertOne) UpdateRecordedAt() *CallUpsertOne {
 func (u *CallUpsertOne) ClearRecordedAt() *CallUpsertOne {
 	return u.Update(func(s *CallUpsert) {
 		s.ClearRecordedAt()
+	})
+}
+
+// SetKeepUntil sets the "keep_until" field.
+func (u *CallUpsertOne) SetKeepUntil(v time.Time) *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.SetKeepUntil(v)
+	})
+}
+
+// UpdateKeepUntil sets the "keep_until" field to the value that was provided on create.
+func (u *CallUpsertOne) UpdateKeepUntil() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateKeepUntil()
+	})
+}
+
+// ClearKeepUntil clears the value of the "keep_until" field.
+func (u *CallUpsertOne) ClearKeepUntil() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearKeepUntil()
+	})
+}
+
+// SetErasedAt sets the "erased_at" field.
+func (u *CallUpsertOne) SetErasedAt(v time.Time) *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.SetErasedAt(v)
+	})
+}
+
+// UpdateErasedAt sets the "erased_at" field to the value that was provided on create.
+func (u *CallUpsertOne) UpdateErasedAt() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateErasedAt()
+	})
+}
+
+// ClearErasedAt clears the value of the "erased_at" field.
+func (u *CallUpsertOne) ClearErasedAt() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearErasedAt()
+	})
+}
+
+// SetErasedFor sets the "erased_for" field.
+func (u *CallUpsertOne) SetErasedFor(v string) *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.SetErasedFor(v)
+	})
+}
+
+// UpdateErasedFor sets the "erased_for" field to the value that was provided on create.
+func (u *CallUpsertOne) UpdateErasedFor() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateErasedFor()
+	})
+}
+
+// ClearErasedFor clears the value of the "erased_for" field.
+func (u *CallUpsertOne) ClearErasedFor() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearErasedFor()
 	})
 }
 
@@ -2603,6 +2774,69 @@ func (u *CallUpsertBulk) UpdateRecordedAt() *CallUpsertBulk {
 func (u *CallUpsertBulk) ClearRecordedAt() *CallUpsertBulk {
 	return u.Update(func(s *CallUpsert) {
 		s.ClearRecordedAt()
+	})
+}
+
+// SetKeepUntil sets the "keep_until" field.
+func (u *CallUpsertBulk) SetKeepUntil(v time.Time) *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.SetKeepUntil(v)
+	})
+}
+
+// UpdateKeepUntil sets the "keep_until" field to the value that was provided on create.
+func (u *CallUpsertBulk) UpdateKeepUntil() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateKeepUntil()
+	})
+}
+
+// ClearKeepUntil clears the value of the "keep_until" field.
+func (u *CallUpsertBulk) ClearKeepUntil() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearKeepUntil()
+	})
+}
+
+// SetErasedAt sets the "erased_at" field.
+func (u *CallUpsertBulk) SetErasedAt(v time.Time) *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.SetErasedAt(v)
+	})
+}
+
+// UpdateErasedAt sets the "erased_at" field to the value that was provided on create.
+func (u *CallUpsertBulk) UpdateErasedAt() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateErasedAt()
+	})
+}
+
+// ClearErasedAt clears the value of the "erased_at" field.
+func (u *CallUpsertBulk) ClearErasedAt() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearErasedAt()
+	})
+}
+
+// SetErasedFor sets the "erased_for" field.
+func (u *CallUpsertBulk) SetErasedFor(v string) *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.SetErasedFor(v)
+	})
+}
+
+// UpdateErasedFor sets the "erased_for" field to the value that was provided on create.
+func (u *CallUpsertBulk) UpdateErasedFor() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateErasedFor()
+	})
+}
+
+// ClearErasedFor clears the value of the "erased_for" field.
+func (u *CallUpsertBulk) ClearErasedFor() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearErasedFor()
 	})
 }
 

@@ -542,6 +542,66 @@ func (_u *CallUpdate) ClearRecordedAt() *CallUpdate {
 	return _u
 }
 
+// SetKeepUntil sets the "keep_until" field.
+func (_u *CallUpdate) SetKeepUntil(v time.Time) *CallUpdate {
+	_u.mutation.SetKeepUntil(v)
+	return _u
+}
+
+// SetNillableKeepUntil sets the "keep_until" field if the given value is not nil.
+func (_u *CallUpdate) SetNillableKeepUntil(v *time.Time) *CallUpdate {
+	if v != nil {
+		_u.SetKeepUntil(*v)
+	}
+	return _u
+}
+
+// ClearKeepUntil clears the value of the "keep_until" field.
+func (_u *CallUpdate) ClearKeepUntil() *CallUpdate {
+	_u.mutation.ClearKeepUntil()
+	return _u
+}
+
+// SetErasedAt sets the "erased_at" field.
+func (_u *CallUpdate) SetErasedAt(v time.Time) *CallUpdate {
+	_u.mutation.SetErasedAt(v)
+	return _u
+}
+
+// SetNillableErasedAt sets the "erased_at" field if the given value is not nil.
+func (_u *CallUpdate) SetNillableErasedAt(v *time.Time) *CallUpdate {
+	if v != nil {
+		_u.SetErasedAt(*v)
+	}
+	return _u
+}
+
+// ClearErasedAt clears the value of the "erased_at" field.
+func (_u *CallUpdate) ClearErasedAt() *CallUpdate {
+	_u.mutation.ClearErasedAt()
+	return _u
+}
+
+// SetErasedFor sets the "erased_for" field.
+func (_u *CallUpdate) SetErasedFor(v string) *CallUpdate {
+	_u.mutation.SetErasedFor(v)
+	return _u
+}
+
+// SetNillableErasedFor sets the "erased_for" field if the given value is not nil.
+func (_u *CallUpdate) SetNillableErasedFor(v *string) *CallUpdate {
+	if v != nil {
+		_u.SetErasedFor(*v)
+	}
+	return _u
+}
+
+// ClearErasedFor clears the value of the "erased_for" field.
+func (_u *CallUpdate) ClearErasedFor() *CallUpdate {
+	_u.mutation.ClearErasedFor()
+	return _u
+}
+
 // SetLatency sets the "latency" field.
 func (_u *CallUpdate) SetLatency(v json.RawMessage) *CallUpdate {
 	_u.mutation.SetLatency(v)
@@ -758,6 +818,24 @@ func (_u *CallUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.RecordedAtCleared() {
 		_spec.ClearField(call.FieldRecordedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.KeepUntil(); ok {
+		_spec.SetField(call.FieldKeepUntil, field.TypeTime, value)
+	}
+	if _u.mutation.KeepUntilCleared() {
+		_spec.ClearField(call.FieldKeepUntil, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ErasedAt(); ok {
+		_spec.SetField(call.FieldErasedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ErasedAtCleared() {
+		_spec.ClearField(call.FieldErasedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ErasedFor(); ok {
+		_spec.SetField(call.FieldErasedFor, field.TypeString, value)
+	}
+	if _u.mutation.ErasedForCleared() {
+		_spec.ClearField(call.FieldErasedFor, field.TypeString)
 	}
 	if value, ok := _u.mutation.Latency(); ok {
 		_spec.SetField(call.FieldLatency, field.TypeJSON, value)
@@ -1302,6 +1380,66 @@ func (_u *CallUpdateOne) ClearRecordedAt() *CallUpdateOne {
 	return _u
 }
 
+// SetKeepUntil sets the "keep_until" field.
+func (_u *CallUpdateOne) SetKeepUntil(v time.Time) *CallUpdateOne {
+	_u.mutation.SetKeepUntil(v)
+	return _u
+}
+
+// SetNillableKeepUntil sets the "keep_until" field if the given value is not nil.
+func (_u *CallUpdateOne) SetNillableKeepUntil(v *time.Time) *CallUpdateOne {
+	if v != nil {
+		_u.SetKeepUntil(*v)
+	}
+	return _u
+}
+
+// ClearKeepUntil clears the value of the "keep_until" field.
+func (_u *CallUpdateOne) ClearKeepUntil() *CallUpdateOne {
+	_u.mutation.ClearKeepUntil()
+	return _u
+}
+
+// SetErasedAt sets the "erased_at" field.
+func (_u *CallUpdateOne) SetErasedAt(v time.Time) *CallUpdateOne {
+	_u.mutation.SetErasedAt(v)
+	return _u
+}
+
+// SetNillableErasedAt sets the "erased_at" field if the given value is not nil.
+func (_u *CallUpdateOne) SetNillableErasedAt(v *time.Time) *CallUpdateOne {
+	if v != nil {
+		_u.SetErasedAt(*v)
+	}
+	return _u
+}
+
+// ClearErasedAt clears the value of the "erased_at" field.
+func (_u *CallUpdateOne) ClearErasedAt() *CallUpdateOne {
+	_u.mutation.ClearErasedAt()
+	return _u
+}
+
+// SetErasedFor sets the "erased_for" field.
+func (_u *CallUpdateOne) SetErasedFor(v string) *CallUpdateOne {
+	_u.mutation.SetErasedFor(v)
+	return _u
+}
+
+// SetNillableErasedFor sets the "erased_for" field if the given value is not nil.
+func (_u *CallUpdateOne) SetNillableErasedFor(v *string) *CallUpdateOne {
+	if v != nil {
+		_u.SetErasedFor(*v)
+	}
+	return _u
+}
+
+// ClearErasedFor clears the value of the "erased_for" field.
+func (_u *CallUpdateOne) ClearErasedFor() *CallUpdateOne {
+	_u.mutation.ClearErasedFor()
+	return _u
+}
+
 // SetLatency sets the "latency" field.
 func (_u *CallUpdateOne) SetLatency(v json.RawMessage) *CallUpdateOne {
 	_u.mutation.SetLatency(v)
@@ -1548,6 +1686,24 @@ func (_u *CallUpdateOne) sqlSave(ctx context.Context) (_node *Call, err error) {
 	}
 	if _u.mutation.RecordedAtCleared() {
 		_spec.ClearField(call.FieldRecordedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.KeepUntil(); ok {
+		_spec.SetField(call.FieldKeepUntil, field.TypeTime, value)
+	}
+	if _u.mutation.KeepUntilCleared() {
+		_spec.ClearField(call.FieldKeepUntil, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ErasedAt(); ok {
+		_spec.SetField(call.FieldErasedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ErasedAtCleared() {
+		_spec.ClearField(call.FieldErasedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ErasedFor(); ok {
+		_spec.SetField(call.FieldErasedFor, field.TypeString, value)
+	}
+	if _u.mutation.ErasedForCleared() {
+		_spec.ClearField(call.FieldErasedFor, field.TypeString)
 	}
 	if value, ok := _u.mutation.Latency(); ok {
 		_spec.SetField(call.FieldLatency, field.TypeJSON, value)

@@ -36,6 +36,7 @@ import (
 	"github.com/callwright/callwright/ent/phonenumber"
 	"github.com/callwright/callwright/ent/session"
 	"github.com/callwright/callwright/ent/tally"
+	"github.com/callwright/callwright/ent/toolaccess"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/ent/user"
 	"github.com/callwright/callwright/ent/workspace"
@@ -90,6 +91,8 @@ type Client struct {
 	Session *SessionClient
 	// Tally is the client for interacting with the Tally builders.
 	Tally *TallyClient
+	// ToolAccess is the client for interacting with the ToolAccess builders.
+	ToolAccess *ToolAccessClient
 	// Turn is the client for interacting with the Turn builders.
 	Turn *TurnClient
 	// User is the client for interacting with the User builders.
@@ -128,6 +131,7 @@ func (c *Client) init() {
 	c.PhoneNumber = NewPhoneNumberClient(c.config)
 	c.Session = NewSessionClient(c.config)
 	c.Tally = NewTallyClient(c.config)
+	c.ToolAccess = NewToolAccessClient(c.config)
 	c.Turn = NewTurnClient(c.config)
 	c.User = NewUserClient(c.config)
 	c.Workspace = NewWorkspaceClient(c.config)
@@ -244,6 +248,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		PhoneNumber:    NewPhoneNumberClient(cfg),
 		Session:        NewSessionClient(cfg),
 		Tally:          NewTallyClient(cfg),
+		ToolAccess:     NewToolAccessClient(cfg),
 		Turn:           NewTurnClient(cfg),
 		User:           NewUserClient(cfg),
 		Workspace:      NewWorkspaceClient(cfg),
@@ -287,6 +292,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		PhoneNumber:    NewPhoneNumberClient(cfg),
 		Session:        NewSessionClient(cfg),
 		Tally:          NewTallyClient(cfg),
+		ToolAccess:     NewToolAccessClient(cfg),
 		Turn:           NewTurnClient(cfg),
 		User:           NewUserClient(cfg),
 		Workspace:      NewWorkspaceClient(cfg),
@@ -322,7 +328,7 @@ func (c *Client) Use(hooks ...Hook) {
 		c.APIKey, c.Action, c.Agent, c.AuditEntry, c.Call, c.CallAnalysis, c.CallCount,
 		c.CallTag, c.Campaign, c.Contact, c.CustomField, c.Delivery, c.DialDecision,
 		c.DoNotCall, c.Enrollment, c.IdempotencyKey, c.Link, c.Pairing, c.PhoneNumber,
-		c.Session, c.Tally, c.Turn, c.User, c.Workspace,
+		c.Session, c.Tally, c.ToolAccess, c.Turn, c.User, c.Workspace,
 	} {
 		n.Use(hooks...)
 	}
@@ -335,7 +341,7 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.APIKey, c.Action, c.Agent, c.AuditEntry, c.Call, c.CallAnalysis, c.CallCount,
 		c.CallTag, c.Campaign, c.Contact, c.CustomField, c.Delivery, c.DialDecision,
 		c.DoNotCall, c.Enrollment, c.IdempotencyKey, c.Link, c.Pairing, c.PhoneNumber,
-		c.Session, c.Tally, c.Turn, c.User, c.Workspace,
+		c.Session, c.Tally, c.ToolAccess, c.Turn, c.User, c.Workspace,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -386,6 +392,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Session.mutate(ctx, m)
 	case *TallyMutation:
 		return c.Tally.mutate(ctx, m)
+	case *ToolAccessMutation:
+		return c.ToolAccess.mutate(ctx, m)
 	case *TurnMutation:
 		return c.Turn.mutate(ctx, m)
 	case *UserMutation:
@@ -3190,6 +3198,139 @@ func (c *TallyClient) mutate(ctx context.Context, m *TallyMutation) (Value, erro
 	}
 }
 
+// ToolAccessClient is a client for the ToolAccess schema.
+type ToolAccessClient struct {
+	config
+}
+
+// NewToolAccessClient returns a client for the ToolAccess from the given config.
+func NewToolAccessClient(c config) *ToolAccessClient {
+	return &ToolAccessClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `toolaccess.Hooks(f(g(h())))`.
+func (c *ToolAccessClient) Use(hooks ...Hook) {
+	c.hooks.ToolAccess = append(c.hooks.ToolAccess, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `toolaccess.Intercept(f(g(h())))`.
+func (c *ToolAccessClient) Intercept(interceptors ...Interceptor) {
+	c.inters.ToolAccess = append(c.inters.ToolAccess, interceptors...)
+}
+
+// Create returns a builder for creating a ToolAccess entity.
+func (c *ToolAccessClient) Create() *ToolAccessCreate {
+	mutation := newToolAccessMutation(c.config, OpCreate)
+	return &ToolAccessCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of ToolAccess entities.
+func (c *ToolAccessClient) CreateBulk(builders ...*ToolAccessCreate) *ToolAccessCreateBulk {
+	return &ToolAccessCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ToolAccessClient) MapCreateBulk(slice any, setFunc func(*ToolAccessCreate, int)) *ToolAccessCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ToolAccessCreateBulk{err: fmt.Errorf("calling to ToolAccessClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ToolAccessCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ToolAccessCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for ToolAccess.
+func (c *ToolAccessClient) Update() *ToolAccessUpdate {
+	mutation := newToolAccessMutation(c.config, OpUpdate)
+	return &ToolAccessUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ToolAccessClient) UpdateOne(_m *ToolAccess) *ToolAccessUpdateOne {
+	mutation := newToolAccessMutation(c.config, OpUpdateOne, withToolAccess(_m))
+	return &ToolAccessUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ToolAccessClient) UpdateOneID(id uuid.UUID) *ToolAccessUpdateOne {
+	mutation := newToolAccessMutation(c.config, OpUpdateOne, withToolAccessID(id))
+	return &ToolAccessUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for ToolAccess.
+func (c *ToolAccessClient) Delete() *ToolAccessDelete {
+	mutation := newToolAccessMutation(c.config, OpDelete)
+	return &ToolAccessDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ToolAccessClient) DeleteOne(_m *ToolAccess) *ToolAccessDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ToolAccessClient) DeleteOneID(id uuid.UUID) *ToolAccessDeleteOne {
+	builder := c.Delete().Where(toolaccess.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ToolAccessDeleteOne{builder}
+}
+
+// Query returns a query builder for ToolAccess.
+func (c *ToolAccessClient) Query() *ToolAccessQuery {
+	return &ToolAccessQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeToolAccess},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a ToolAccess entity by its id.
+func (c *ToolAccessClient) Get(ctx context.Context, id uuid.UUID) (*ToolAccess, error) {
+	return c.Query().Where(toolaccess.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ToolAccessClient) GetX(ctx context.Context, id uuid.UUID) *ToolAccess {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ToolAccessClient) Hooks() []Hook {
+	return c.hooks.ToolAccess
+}
+
+// Interceptors returns the client interceptors.
+func (c *ToolAccessClient) Interceptors() []Interceptor {
+	return c.inters.ToolAccess
+}
+
+func (c *ToolAccessClient) mutate(ctx context.Context, m *ToolAccessMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ToolAccessCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ToolAccessUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ToolAccessUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ToolAccessDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown ToolAccess mutation op: %q", m.Op())
+	}
+}
+
 // TurnClient is a client for the Turn schema.
 type TurnClient struct {
 	config
@@ -3594,14 +3735,14 @@ type (
 	hooks struct {
 		APIKey, Action, Agent, AuditEntry, Call, CallAnalysis, CallCount, CallTag,
 		Campaign, Contact, CustomField, Delivery, DialDecision, DoNotCall, Enrollment,
-		IdempotencyKey, Link, Pairing, PhoneNumber, Session, Tally, Turn, User,
-		Workspace []ent.Hook
+		IdempotencyKey, Link, Pairing, PhoneNumber, Session, Tally, ToolAccess, Turn,
+		User, Workspace []ent.Hook
 	}
 	inters struct {
 		APIKey, Action, Agent, AuditEntry, Call, CallAnalysis, CallCount, CallTag,
 		Campaign, Contact, CustomField, Delivery, DialDecision, DoNotCall, Enrollment,
-		IdempotencyKey, Link, Pairing, PhoneNumber, Session, Tally, Turn, User,
-		Workspace []ent.Interceptor
+		IdempotencyKey, Link, Pairing, PhoneNumber, Session, Tally, ToolAccess, Turn,
+		User, Workspace []ent.Interceptor
 	}
 )
 

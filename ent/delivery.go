@@ -44,7 +44,9 @@ type Delivery struct {
 	// DeliveredAt holds the value of the "delivered_at" field.
 	DeliveredAt *time.Time `json:"delivered_at,omitempty"`
 	// Attempts holds the value of the "attempts" field.
-	Attempts     json.RawMessage `json:"attempts,omitempty"`
+	Attempts json.RawMessage `json:"attempts,omitempty"`
+	// Content holds the value of the "content" field.
+	Content      []byte `json:"-"`
 	selectValues sql.SelectValues
 }
 
@@ -53,7 +55,7 @@ func (*Delivery) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case delivery.FieldAttempts:
+		case delivery.FieldAttempts, delivery.FieldContent:
 			values[i] = new([]byte)
 		case delivery.FieldAttempt:
 			values[i] = new(sql.NullInt64)
@@ -167,6 +169,12 @@ func (_m *Delivery) assignValues(columns []string, values []any) error {
 					return fmt.Errorf("unmarshal field attempts: %w", err)
 				}
 			}
+		case delivery.FieldContent:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field content", values[i])
+			} else if value != nil {
+				_m.Content = *value
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -247,6 +255,8 @@ func (_m *Delivery) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("attempts=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Attempts))
+	builder.WriteString(", ")
+	builder.WriteString("content=<sensitive>")
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -175,6 +175,12 @@ func (_c *DeliveryCreate) SetAttempts(v json.RawMessage) *DeliveryCreate {
 	return _c
 }
 
+// SetContent sets the "content" field.
+func (_c *DeliveryCreate) SetContent(v []byte) *DeliveryCreate {
+	_c.mutation.SetContent(v)
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *DeliveryCreate) SetID(v uuid.UUID) *DeliveryCreate {
 	_c.mutation.SetID(v)
@@ -371,6 +377,10 @@ func (_c *DeliveryCreate) createSpec() (*Delivery, *sqlgraph.CreateSpec) {
 		_spec.SetField(delivery.FieldAttempts, field.TypeJSON, value)
 		_node.Attempts = value
 	}
+	if value, ok := _c.mutation.Content(); ok {
+		_spec.SetField(delivery.FieldContent, field.TypeBytes, value)
+		_node.Content = value
+	}
 	return _node, _spec
 }
 
@@ -558,6 +568,24 @@ func (u *DeliveryUpsert) UpdateAttempts() *DeliveryUpsert {
 // ClearAttempts clears the value of the "attempts" field.
 func (u *DeliveryUpsert) ClearAttempts() *DeliveryUpsert {
 	u.SetNull(delivery.FieldAttempts)
+	return u
+}
+
+// SetContent sets the "content" field.
+func (u *DeliveryUpsert) SetContent(v []byte) *DeliveryUpsert {
+	u.Set(delivery.FieldContent, v)
+	return u
+}
+
+// UpdateContent sets the "content" field to the value that was provided on create.
+func (u *DeliveryUpsert) UpdateContent() *DeliveryUpsert {
+	u.SetExcluded(delivery.FieldContent)
+	return u
+}
+
+// ClearContent clears the value of the "content" field.
+func (u *DeliveryUpsert) ClearContent() *DeliveryUpsert {
+	u.SetNull(delivery.FieldContent)
 	return u
 }
 
@@ -779,6 +807,27 @@ func (u *DeliveryUpsertOne) UpdateAttempts() *DeliveryUpsertOne {
 func (u *DeliveryUpsertOne) ClearAttempts() *DeliveryUpsertOne {
 	return u.Update(func(s *DeliveryUpsert) {
 		s.ClearAttempts()
+	})
+}
+
+// SetContent sets the "content" field.
+func (u *DeliveryUpsertOne) SetContent(v []byte) *DeliveryUpsertOne {
+	return u.Update(func(s *DeliveryUpsert) {
+		s.SetContent(v)
+	})
+}
+
+// UpdateContent sets the "content" field to the value that was provided on create.
+func (u *DeliveryUpsertOne) UpdateContent() *DeliveryUpsertOne {
+	return u.Update(func(s *DeliveryUpsert) {
+		s.UpdateContent()
+	})
+}
+
+// ClearContent clears the value of the "content" field.
+func (u *DeliveryUpsertOne) ClearContent() *DeliveryUpsertOne {
+	return u.Update(func(s *DeliveryUpsert) {
+		s.ClearContent()
 	})
 }
 
@@ -1167,6 +1216,27 @@ func (u *DeliveryUpsertBulk) UpdateAttempts() *DeliveryUpsertBulk {
 func (u *DeliveryUpsertBulk) ClearAttempts() *DeliveryUpsertBulk {
 	return u.Update(func(s *DeliveryUpsert) {
 		s.ClearAttempts()
+	})
+}
+
+// SetContent sets the "content" field.
+func (u *DeliveryUpsertBulk) SetContent(v []byte) *DeliveryUpsertBulk {
+	return u.Update(func(s *DeliveryUpsert) {
+		s.SetContent(v)
+	})
+}
+
+// UpdateContent sets the "content" field to the value that was provided on create.
+func (u *DeliveryUpsertBulk) UpdateContent() *DeliveryUpsertBulk {
+	return u.Update(func(s *DeliveryUpsert) {
+		s.UpdateContent()
+	})
+}
+
+// ClearContent clears the value of the "content" field.
+func (u *DeliveryUpsertBulk) ClearContent() *DeliveryUpsertBulk {
+	return u.Update(func(s *DeliveryUpsert) {
+		s.ClearContent()
 	})
 }
 

@@ -186,6 +186,18 @@ func (_u *DeliveryUpdate) ClearAttempts() *DeliveryUpdate {
 	return _u
 }
 
+// SetContent sets the "content" field.
+func (_u *DeliveryUpdate) SetContent(v []byte) *DeliveryUpdate {
+	_u.mutation.SetContent(v)
+	return _u
+}
+
+// ClearContent clears the value of the "content" field.
+func (_u *DeliveryUpdate) ClearContent() *DeliveryUpdate {
+	_u.mutation.ClearContent()
+	return _u
+}
+
 // Mutation returns the DeliveryMutation object of the builder.
 func (_u *DeliveryUpdate) Mutation() *DeliveryMutation {
 	return _u.mutation
@@ -279,6 +291,12 @@ func (_u *DeliveryUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.AttemptsCleared() {
 		_spec.ClearField(delivery.FieldAttempts, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Content(); ok {
+		_spec.SetField(delivery.FieldContent, field.TypeBytes, value)
+	}
+	if _u.mutation.ContentCleared() {
+		_spec.ClearField(delivery.FieldContent, field.TypeBytes)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -457,6 +475,18 @@ func (_u *DeliveryUpdateOne) ClearAttempts() *DeliveryUpdateOne {
 	return _u
 }
 
+// SetContent sets the "content" field.
+func (_u *DeliveryUpdateOne) SetContent(v []byte) *DeliveryUpdateOne {
+	_u.mutation.SetContent(v)
+	return _u
+}
+
+// ClearContent clears the value of the "content" field.
+func (_u *DeliveryUpdateOne) ClearContent() *DeliveryUpdateOne {
+	_u.mutation.ClearContent()
+	return _u
+}
+
 // Mutation returns the DeliveryMutation object of the builder.
 func (_u *DeliveryUpdateOne) Mutation() *DeliveryMutation {
 	return _u.mutation
@@ -580,6 +610,12 @@ func (_u *DeliveryUpdateOne) sqlSave(ctx context.Context) (_node *Delivery, err 
 	}
 	if _u.mutation.AttemptsCleared() {
 		_spec.ClearField(delivery.FieldAttempts, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Content(); ok {
+		_spec.SetField(delivery.FieldContent, field.TypeBytes, value)
+	}
+	if _u.mutation.ContentCleared() {
+		_spec.ClearField(delivery.FieldContent, field.TypeBytes)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Delivery{config: _u.config}

@@ -33,6 +33,7 @@ import (
 	"github.com/callwright/callwright/ent/phonenumber"
 	"github.com/callwright/callwright/ent/session"
 	"github.com/callwright/callwright/ent/tally"
+	"github.com/callwright/callwright/ent/toolaccess"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/ent/user"
 	"github.com/callwright/callwright/ent/workspace"
@@ -117,6 +118,7 @@ func checkColumn(t, c string) error {
 			phonenumber.Table:    phonenumber.ValidColumn,
 			session.Table:        session.ValidColumn,
 			tally.Table:          tally.ValidColumn,
+			toolaccess.Table:     toolaccess.ValidColumn,
 			turn.Table:           turn.ValidColumn,
 			user.Table:           user.ValidColumn,
 			workspace.Table:      workspace.ValidColumn,

@@ -34,6 +34,7 @@ import (
 	"github.com/callwright/callwright/ent/predicate"
 	"github.com/callwright/callwright/ent/session"
 	"github.com/callwright/callwright/ent/tally"
+	"github.com/callwright/callwright/ent/toolaccess"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/ent/user"
 	"github.com/callwright/callwright/ent/workspace"
@@ -70,6 +71,7 @@ const (
 	TypePhoneNumber    = "PhoneNumber"
 	TypeSession        = "Session"
 	TypeTally          = "Tally"
+	TypeToolAccess     = "ToolAccess"
 	TypeTurn           = "Turn"
 	TypeUser           = "User"
 	TypeWorkspace      = "Workspace"
@@ -3702,6 +3704,9 @@ type CallMutation struct {
 	recording_size    *int64
 	addrecording_size *int64
 	recorded_at       *time.Time
+	keep_until        *time.Time
+	erased_at         *time.Time
+	erased_for        *string
 	latency           *json.RawMessage
 	appendlatency     json.RawMessage
 	clearedFields     map[string]struct{}
@@ -5235,6 +5240,153 @@ func (m *CallMutation) ResetRecordedAt() {
 	delete(m.clearedFields, call.FieldRecordedAt)
 }
 
+// SetKeepUntil sets the "keep_until" field.
+func (m *CallMutation) SetKeepUntil(t time.Time) {
+	m.keep_until = &t
+}
+
+// KeepUntil returns the value of the "keep_until" field in the mutation.
+func (m *CallMutation) KeepUntil() (r time.Time, exists bool) {
+	v := m.keep_until
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeepUntil returns the old "keep_until" field's value of the Call entity.
+// If the Call object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CallMutation) OldKeepUntil(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeepUntil is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeepUntil requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeepUntil: %w", err)
+	}
+	return oldValue.KeepUntil, nil
+}
+
+// ClearKeepUntil clears the value of the "keep_until" field.
+func (m *CallMutation) ClearKeepUntil() {
+	m.keep_until = nil
+	m.clearedFields[call.FieldKeepUntil] = struct{}{}
+}
+
+// KeepUntilCleared returns if the "keep_until" field was cleared in this mutation.
+func (m *CallMutation) KeepUntilCleared() bool {
+	_, ok := m.clearedFields[call.FieldKeepUntil]
+	return ok
+}
+
+// ResetKeepUntil resets all changes to the "keep_until" field.
+func (m *CallMutation) ResetKeepUntil() {
+	m.keep_until = nil
+	delete(m.clearedFields, call.FieldKeepUntil)
+}
+
+// SetErasedAt sets the "erased_at" field.
+func (m *CallMutation) SetErasedAt(t time.Time) {
+	m.erased_at = &t
+}
+
+// ErasedAt returns the value of the "erased_at" field in the mutation.
+func (m *CallMutation) ErasedAt() (r time.Time, exists bool) {
+	v := m.erased_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldErasedAt returns the old "erased_at" field's value of the Call entity.
+// If the Call object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CallMutation) OldErasedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldErasedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldErasedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldErasedAt: %w", err)
+	}
+	return oldValue.ErasedAt, nil
+}
+
+// ClearErasedAt clears the value of the "erased_at" field.
+func (m *CallMutation) ClearErasedAt() {
+	m.erased_at = nil
+	m.clearedFields[call.FieldErasedAt] = struct{}{}
+}
+
+// ErasedAtCleared returns if the "erased_at" field was cleared in this mutation.
+func (m *CallMutation) ErasedAtCleared() bool {
+	_, ok := m.clearedFields[call.FieldErasedAt]
+	return ok
+}
+
+// ResetErasedAt resets all changes to the "erased_at" field.
+func (m *CallMutation) ResetErasedAt() {
+	m.erased_at = nil
+	delete(m.clearedFields, call.FieldErasedAt)
+}
+
+// SetErasedFor sets the "erased_for" field.
+func (m *CallMutation) SetErasedFor(s string) {
+	m.erased_for = &s
+}
+
+// ErasedFor returns the value of the "erased_for" field in the mutation.
+func (m *CallMutation) ErasedFor() (r string, exists bool) {
+	v := m.erased_for
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldErasedFor returns the old "erased_for" field's value of the Call entity.
+// If the Call object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CallMutation) OldErasedFor(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldErasedFor is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldErasedFor requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldErasedFor: %w", err)
+	}
+	return oldValue.ErasedFor, nil
+}
+
+// ClearErasedFor clears the value of the "erased_for" field.
+func (m *CallMutation) ClearErasedFor() {
+	m.erased_for = nil
+	m.clearedFields[call.FieldErasedFor] = struct{}{}
+}
+
+// ErasedForCleared returns if the "erased_for" field was cleared in this mutation.
+func (m *CallMutation) ErasedForCleared() bool {
+	_, ok := m.clearedFields[call.FieldErasedFor]
+	return ok
+}
+
+// ResetErasedFor resets all changes to the "erased_for" field.
+func (m *CallMutation) ResetErasedFor() {
+	m.erased_for = nil
+	delete(m.clearedFields, call.FieldErasedFor)
+}
+
 // SetLatency sets the "latency" field.
 func (m *CallMutation) SetLatency(jm json.RawMessage) {
 	m.latency = &jm
@@ -5334,7 +5486,7 @@ func (m *CallMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *CallMutation) Fields() []string {
-	fields := make([]string, 0, 32)
+	fields := make([]string, 0, 35)
 	if m.created_at != nil {
 		fields = append(fields, call.FieldCreatedAt)
 	}
@@ -5428,6 +5580,15 @@ func (m *CallMutation) Fields() []string {
 	if m.recorded_at != nil {
 		fields = append(fields, call.FieldRecordedAt)
 	}
+	if m.keep_until != nil {
+		fields = append(fields, call.FieldKeepUntil)
+	}
+	if m.erased_at != nil {
+		fields = append(fields, call.FieldErasedAt)
+	}
+	if m.erased_for != nil {
+		fields = append(fields, call.FieldErasedFor)
+	}
 	if m.latency != nil {
 		fields = append(fields, call.FieldLatency)
 	}
@@ -5501,6 +5662,12 @@ func (m *CallMutation) Field(name string) (ent.Value, bool) {
 		return m.RecordingSize()
 	case call.FieldRecordedAt:
 		return m.RecordedAt()
+	case call.FieldKeepUntil:
+		return m.KeepUntil()
+	case call.FieldErasedAt:
+		return m.ErasedAt()
+	case call.FieldErasedFor:
+		return m.ErasedFor()
 	case call.FieldLatency:
 		return m.Latency()
 	}
@@ -5574,6 +5741,12 @@ func (m *CallMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldRecordingSize(ctx)
 	case call.FieldRecordedAt:
 		return m.OldRecordedAt(ctx)
+	case call.FieldKeepUntil:
+		return m.OldKeepUntil(ctx)
+	case call.FieldErasedAt:
+		return m.OldErasedAt(ctx)
+	case call.FieldErasedFor:
+		return m.OldErasedFor(ctx)
 	case call.FieldLatency:
 		return m.OldLatency(ctx)
 	}
@@ -5802,6 +5975,27 @@ func (m *CallMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetRecordedAt(v)
 		return nil
+	case call.FieldKeepUntil:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeepUntil(v)
+		return nil
+	case call.FieldErasedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetErasedAt(v)
+		return nil
+	case call.FieldErasedFor:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetErasedFor(v)
+		return nil
 	case call.FieldLatency:
 		v, ok := value.(json.RawMessage)
 		if !ok {
@@ -5923,6 +6117,15 @@ func (m *CallMutation) ClearedFields() []string {
 	if m.FieldCleared(call.FieldRecordedAt) {
 		fields = append(fields, call.FieldRecordedAt)
 	}
+	if m.FieldCleared(call.FieldKeepUntil) {
+		fields = append(fields, call.FieldKeepUntil)
+	}
+	if m.FieldCleared(call.FieldErasedAt) {
+		fields = append(fields, call.FieldErasedAt)
+	}
+	if m.FieldCleared(call.FieldErasedFor) {
+		fields = append(fields, call.FieldErasedFor)
+	}
 	if m.FieldCleared(call.FieldLatency) {
 		fields = append(fields, call.FieldLatency)
 	}
@@ -5996,6 +6199,15 @@ func (m *CallMutation) ClearField(name string) error {
 		return nil
 	case call.FieldRecordedAt:
 		m.ClearRecordedAt()
+		return nil
+	case call.FieldKeepUntil:
+		m.ClearKeepUntil()
+		return nil
+	case call.FieldErasedAt:
+		m.ClearErasedAt()
+		return nil
+	case call.FieldErasedFor:
+		m.ClearErasedFor()
 		return nil
 	case call.FieldLatency:
 		m.ClearLatency()
@@ -6100,6 +6312,15 @@ func (m *CallMutation) ResetField(name string) error {
 		return nil
 	case call.FieldRecordedAt:
 		m.ResetRecordedAt()
+		return nil
+	case call.FieldKeepUntil:
+		m.ResetKeepUntil()
+		return nil
+	case call.FieldErasedAt:
+		m.ResetErasedAt()
+		return nil
+	case call.FieldErasedFor:
+		m.ResetErasedFor()
 		return nil
 	case call.FieldLatency:
 		m.ResetLatency()
@@ -11193,6 +11414,7 @@ type DeliveryMutation struct {
 	delivered_at    *time.Time
 	attempts        *json.RawMessage
 	appendattempts  json.RawMessage
+	content         *[]byte
 	clearedFields   map[string]struct{}
 	done            bool
 	oldValue        func(context.Context) (*Delivery, error)
@@ -11859,6 +12081,55 @@ func (m *DeliveryMutation) ResetAttempts() {
 	delete(m.clearedFields, delivery.FieldAttempts)
 }
 
+// SetContent sets the "content" field.
+func (m *DeliveryMutation) SetContent(b []byte) {
+	m.content = &b
+}
+
+// Content returns the value of the "content" field in the mutation.
+func (m *DeliveryMutation) Content() (r []byte, exists bool) {
+	v := m.content
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldContent returns the old "content" field's value of the Delivery entity.
+// If the Delivery object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DeliveryMutation) OldContent(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldContent is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldContent requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldContent: %w", err)
+	}
+	return oldValue.Content, nil
+}
+
+// ClearContent clears the value of the "content" field.
+func (m *DeliveryMutation) ClearContent() {
+	m.content = nil
+	m.clearedFields[delivery.FieldContent] = struct{}{}
+}
+
+// ContentCleared returns if the "content" field was cleared in this mutation.
+func (m *DeliveryMutation) ContentCleared() bool {
+	_, ok := m.clearedFields[delivery.FieldContent]
+	return ok
+}
+
+// ResetContent resets all changes to the "content" field.
+func (m *DeliveryMutation) ResetContent() {
+	m.content = nil
+	delete(m.clearedFields, delivery.FieldContent)
+}
+
 // Where appends a list predicates to the DeliveryMutation builder.
 func (m *DeliveryMutation) Where(ps ...predicate.Delivery) {
 	m.predicates = append(m.predicates, ps...)
@@ -11893,7 +12164,7 @@ func (m *DeliveryMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *DeliveryMutation) Fields() []string {
-	fields := make([]string, 0, 13)
+	fields := make([]string, 0, 14)
 	if m.created_at != nil {
 		fields = append(fields, delivery.FieldCreatedAt)
 	}
@@ -11933,6 +12204,9 @@ func (m *DeliveryMutation) Fields() []string {
 	if m.attempts != nil {
 		fields = append(fields, delivery.FieldAttempts)
 	}
+	if m.content != nil {
+		fields = append(fields, delivery.FieldContent)
+	}
 	return fields
 }
 
@@ -11967,6 +12241,8 @@ func (m *DeliveryMutation) Field(name string) (ent.Value, bool) {
 		return m.DeliveredAt()
 	case delivery.FieldAttempts:
 		return m.Attempts()
+	case delivery.FieldContent:
+		return m.Content()
 	}
 	return nil, false
 }
@@ -12002,6 +12278,8 @@ func (m *DeliveryMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldDeliveredAt(ctx)
 	case delivery.FieldAttempts:
 		return m.OldAttempts(ctx)
+	case delivery.FieldContent:
+		return m.OldContent(ctx)
 	}
 	return nil, fmt.Errorf("unknown Delivery field %s", name)
 }
@@ -12102,6 +12380,13 @@ func (m *DeliveryMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetAttempts(v)
 		return nil
+	case delivery.FieldContent:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetContent(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Delivery field %s", name)
 }
@@ -12159,6 +12444,9 @@ func (m *DeliveryMutation) ClearedFields() []string {
 	if m.FieldCleared(delivery.FieldAttempts) {
 		fields = append(fields, delivery.FieldAttempts)
 	}
+	if m.FieldCleared(delivery.FieldContent) {
+		fields = append(fields, delivery.FieldContent)
+	}
 	return fields
 }
 
@@ -12184,6 +12472,9 @@ func (m *DeliveryMutation) ClearField(name string) error {
 		return nil
 	case delivery.FieldAttempts:
 		m.ClearAttempts()
+		return nil
+	case delivery.FieldContent:
+		m.ClearContent()
 		return nil
 	}
 	return fmt.Errorf("unknown Delivery nullable field %s", name)
@@ -12231,6 +12522,9 @@ func (m *DeliveryMutation) ResetField(name string) error {
 		return nil
 	case delivery.FieldAttempts:
 		m.ResetAttempts()
+		return nil
+	case delivery.FieldContent:
+		m.ResetContent()
 		return nil
 	}
 	return fmt.Errorf("unknown Delivery field %s", name)
@@ -19064,6 +19358,703 @@ func (m *TallyMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *TallyMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Tally edge %s", name)
+}
+
+// ToolAccessMutation represents an operation that mutates the ToolAccess nodes in the graph.
+type ToolAccessMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *uuid.UUID
+	workspace_id  *uuid.UUID
+	created_at    *time.Time
+	key_id        *uuid.UUID
+	user_id       *uuid.UUID
+	tool          *string
+	subject       *string
+	address       *string
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*ToolAccess, error)
+	predicates    []predicate.ToolAccess
+}
+
+var _ ent.Mutation = (*ToolAccessMutation)(nil)
+
+// toolaccessOption allows management of the mutation configuration using functional options.
+type toolaccessOption func(*ToolAccessMutation)
+
+// newToolAccessMutation creates new mutation for the ToolAccess entity.
+func newToolAccessMutation(c config, op Op, opts ...toolaccessOption) *ToolAccessMutation {
+	m := &ToolAccessMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeToolAccess,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withToolAccessID sets the ID field of the mutation.
+func withToolAccessID(id uuid.UUID) toolaccessOption {
+	return func(m *ToolAccessMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *ToolAccess
+		)
+		m.oldValue = func(ctx context.Context) (*ToolAccess, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().ToolAccess.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withToolAccess sets the old ToolAccess of the mutation.
+func withToolAccess(node *ToolAccess) toolaccessOption {
+	return func(m *ToolAccessMutation) {
+		m.oldValue = func(context.Context) (*ToolAccess, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ToolAccessMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ToolAccessMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of ToolAccess entities.
+func (m *ToolAccessMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ToolAccessMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ToolAccessMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().ToolAccess.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *ToolAccessMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *ToolAccessMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the ToolAccess entity.
+// If the ToolAccess object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolAccessMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *ToolAccessMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *ToolAccessMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *ToolAccessMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the ToolAccess entity.
+// If the ToolAccess object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolAccessMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *ToolAccessMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetKeyID sets the "key_id" field.
+func (m *ToolAccessMutation) SetKeyID(u uuid.UUID) {
+	m.key_id = &u
+}
+
+// KeyID returns the value of the "key_id" field in the mutation.
+func (m *ToolAccessMutation) KeyID() (r uuid.UUID, exists bool) {
+	v := m.key_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeyID returns the old "key_id" field's value of the ToolAccess entity.
+// If the ToolAccess object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolAccessMutation) OldKeyID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeyID: %w", err)
+	}
+	return oldValue.KeyID, nil
+}
+
+// ClearKeyID clears the value of the "key_id" field.
+func (m *ToolAccessMutation) ClearKeyID() {
+	m.key_id = nil
+	m.clearedFields[toolaccess.FieldKeyID] = struct{}{}
+}
+
+// KeyIDCleared returns if the "key_id" field was cleared in this mutation.
+func (m *ToolAccessMutation) KeyIDCleared() bool {
+	_, ok := m.clearedFields[toolaccess.FieldKeyID]
+	return ok
+}
+
+// ResetKeyID resets all changes to the "key_id" field.
+func (m *ToolAccessMutation) ResetKeyID() {
+	m.key_id = nil
+	delete(m.clearedFields, toolaccess.FieldKeyID)
+}
+
+// SetUserID sets the "user_id" field.
+func (m *ToolAccessMutation) SetUserID(u uuid.UUID) {
+	m.user_id = &u
+}
+
+// UserID returns the value of the "user_id" field in the mutation.
+func (m *ToolAccessMutation) UserID() (r uuid.UUID, exists bool) {
+	v := m.user_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUserID returns the old "user_id" field's value of the ToolAccess entity.
+// If the ToolAccess object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolAccessMutation) OldUserID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUserID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUserID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUserID: %w", err)
+	}
+	return oldValue.UserID, nil
+}
+
+// ClearUserID clears the value of the "user_id" field.
+func (m *ToolAccessMutation) ClearUserID() {
+	m.user_id = nil
+	m.clearedFields[toolaccess.FieldUserID] = struct{}{}
+}
+
+// UserIDCleared returns if the "user_id" field was cleared in this mutation.
+func (m *ToolAccessMutation) UserIDCleared() bool {
+	_, ok := m.clearedFields[toolaccess.FieldUserID]
+	return ok
+}
+
+// ResetUserID resets all changes to the "user_id" field.
+func (m *ToolAccessMutation) ResetUserID() {
+	m.user_id = nil
+	delete(m.clearedFields, toolaccess.FieldUserID)
+}
+
+// SetTool sets the "tool" field.
+func (m *ToolAccessMutation) SetTool(s string) {
+	m.tool = &s
+}
+
+// Tool returns the value of the "tool" field in the mutation.
+func (m *ToolAccessMutation) Tool() (r string, exists bool) {
+	v := m.tool
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTool returns the old "tool" field's value of the ToolAccess entity.
+// If the ToolAccess object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolAccessMutation) OldTool(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTool is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTool requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTool: %w", err)
+	}
+	return oldValue.Tool, nil
+}
+
+// ResetTool resets all changes to the "tool" field.
+func (m *ToolAccessMutation) ResetTool() {
+	m.tool = nil
+}
+
+// SetSubject sets the "subject" field.
+func (m *ToolAccessMutation) SetSubject(s string) {
+	m.subject = &s
+}
+
+// Subject returns the value of the "subject" field in the mutation.
+func (m *ToolAccessMutation) Subject() (r string, exists bool) {
+	v := m.subject
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSubject returns the old "subject" field's value of the ToolAccess entity.
+// If the ToolAccess object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolAccessMutation) OldSubject(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSubject is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSubject requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSubject: %w", err)
+	}
+	return oldValue.Subject, nil
+}
+
+// ResetSubject resets all changes to the "subject" field.
+func (m *ToolAccessMutation) ResetSubject() {
+	m.subject = nil
+}
+
+// SetAddress sets the "address" field.
+func (m *ToolAccessMutation) SetAddress(s string) {
+	m.address = &s
+}
+
+// Address returns the value of the "address" field in the mutation.
+func (m *ToolAccessMutation) Address() (r string, exists bool) {
+	v := m.address
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAddress returns the old "address" field's value of the ToolAccess entity.
+// If the ToolAccess object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolAccessMutation) OldAddress(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAddress is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAddress requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAddress: %w", err)
+	}
+	return oldValue.Address, nil
+}
+
+// ResetAddress resets all changes to the "address" field.
+func (m *ToolAccessMutation) ResetAddress() {
+	m.address = nil
+}
+
+// Where appends a list predicates to the ToolAccessMutation builder.
+func (m *ToolAccessMutation) Where(ps ...predicate.ToolAccess) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ToolAccessMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ToolAccessMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.ToolAccess, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ToolAccessMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ToolAccessMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (ToolAccess).
+func (m *ToolAccessMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ToolAccessMutation) Fields() []string {
+	fields := make([]string, 0, 7)
+	if m.workspace_id != nil {
+		fields = append(fields, toolaccess.FieldWorkspaceID)
+	}
+	if m.created_at != nil {
+		fields = append(fields, toolaccess.FieldCreatedAt)
+	}
+	if m.key_id != nil {
+		fields = append(fields, toolaccess.FieldKeyID)
+	}
+	if m.user_id != nil {
+		fields = append(fields, toolaccess.FieldUserID)
+	}
+	if m.tool != nil {
+		fields = append(fields, toolaccess.FieldTool)
+	}
+	if m.subject != nil {
+		fields = append(fields, toolaccess.FieldSubject)
+	}
+	if m.address != nil {
+		fields = append(fields, toolaccess.FieldAddress)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ToolAccessMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case toolaccess.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case toolaccess.FieldCreatedAt:
+		return m.CreatedAt()
+	case toolaccess.FieldKeyID:
+		return m.KeyID()
+	case toolaccess.FieldUserID:
+		return m.UserID()
+	case toolaccess.FieldTool:
+		return m.Tool()
+	case toolaccess.FieldSubject:
+		return m.Subject()
+	case toolaccess.FieldAddress:
+		return m.Address()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ToolAccessMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case toolaccess.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case toolaccess.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case toolaccess.FieldKeyID:
+		return m.OldKeyID(ctx)
+	case toolaccess.FieldUserID:
+		return m.OldUserID(ctx)
+	case toolaccess.FieldTool:
+		return m.OldTool(ctx)
+	case toolaccess.FieldSubject:
+		return m.OldSubject(ctx)
+	case toolaccess.FieldAddress:
+		return m.OldAddress(ctx)
+	}
+	return nil, fmt.Errorf("unknown ToolAccess field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ToolAccessMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case toolaccess.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case toolaccess.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case toolaccess.FieldKeyID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeyID(v)
+		return nil
+	case toolaccess.FieldUserID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUserID(v)
+		return nil
+	case toolaccess.FieldTool:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTool(v)
+		return nil
+	case toolaccess.FieldSubject:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSubject(v)
+		return nil
+	case toolaccess.FieldAddress:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAddress(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ToolAccess field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ToolAccessMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ToolAccessMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ToolAccessMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown ToolAccess numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ToolAccessMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(toolaccess.FieldKeyID) {
+		fields = append(fields, toolaccess.FieldKeyID)
+	}
+	if m.FieldCleared(toolaccess.FieldUserID) {
+		fields = append(fields, toolaccess.FieldUserID)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ToolAccessMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ToolAccessMutation) ClearField(name string) error {
+	switch name {
+	case toolaccess.FieldKeyID:
+		m.ClearKeyID()
+		return nil
+	case toolaccess.FieldUserID:
+		m.ClearUserID()
+		return nil
+	}
+	return fmt.Errorf("unknown ToolAccess nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ToolAccessMutation) ResetField(name string) error {
+	switch name {
+	case toolaccess.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case toolaccess.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case toolaccess.FieldKeyID:
+		m.ResetKeyID()
+		return nil
+	case toolaccess.FieldUserID:
+		m.ResetUserID()
+		return nil
+	case toolaccess.FieldTool:
+		m.ResetTool()
+		return nil
+	case toolaccess.FieldSubject:
+		m.ResetSubject()
+		return nil
+	case toolaccess.FieldAddress:
+		m.ResetAddress()
+		return nil
+	}
+	return fmt.Errorf("unknown ToolAccess field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ToolAccessMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ToolAccessMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ToolAccessMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ToolAccessMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ToolAccessMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ToolAccessMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ToolAccessMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown ToolAccess unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ToolAccessMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown ToolAccess edge %s", name)
 }
 
 // TurnMutation represents an operation that mutates the Turn nodes in the graph.

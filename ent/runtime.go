@@ -28,6 +28,7 @@ import (
 	"github.com/callwright/callwright/ent/schema"
 	"github.com/callwright/callwright/ent/session"
 	"github.com/callwright/callwright/ent/tally"
+	"github.com/callwright/callwright/ent/toolaccess"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/ent/user"
 	"github.com/callwright/callwright/ent/workspace"
@@ -547,6 +548,23 @@ func init() {
 	tallyDescID := tallyMixinFields0[0].Descriptor()
 	// tally.DefaultID holds the default value on creation for the id field.
 	tally.DefaultID = tallyDescID.Default.(func() uuid.UUID)
+	toolaccessMixin := schema.ToolAccess{}.Mixin()
+	toolaccessMixinFields0 := toolaccessMixin[0].Fields()
+	_ = toolaccessMixinFields0
+	toolaccessFields := schema.ToolAccess{}.Fields()
+	_ = toolaccessFields
+	// toolaccessDescSubject is the schema descriptor for subject field.
+	toolaccessDescSubject := toolaccessFields[4].Descriptor()
+	// toolaccess.DefaultSubject holds the default value on creation for the subject field.
+	toolaccess.DefaultSubject = toolaccessDescSubject.Default.(string)
+	// toolaccessDescAddress is the schema descriptor for address field.
+	toolaccessDescAddress := toolaccessFields[5].Descriptor()
+	// toolaccess.DefaultAddress holds the default value on creation for the address field.
+	toolaccess.DefaultAddress = toolaccessDescAddress.Default.(string)
+	// toolaccessDescID is the schema descriptor for id field.
+	toolaccessDescID := toolaccessMixinFields0[0].Descriptor()
+	// toolaccess.DefaultID holds the default value on creation for the id field.
+	toolaccess.DefaultID = toolaccessDescID.Default.(func() uuid.UUID)
 	turnMixin := schema.Turn{}.Mixin()
 	turnMixinFields0 := turnMixin[0].Fields()
 	_ = turnMixinFields0

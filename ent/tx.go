@@ -56,6 +56,8 @@ type Tx struct {
 	Session *SessionClient
 	// Tally is the client for interacting with the Tally builders.
 	Tally *TallyClient
+	// ToolAccess is the client for interacting with the ToolAccess builders.
+	ToolAccess *ToolAccessClient
 	// Turn is the client for interacting with the Turn builders.
 	Turn *TurnClient
 	// User is the client for interacting with the User builders.
@@ -214,6 +216,7 @@ func (tx *Tx) init() {
 	tx.PhoneNumber = NewPhoneNumberClient(tx.config)
 	tx.Session = NewSessionClient(tx.config)
 	tx.Tally = NewTallyClient(tx.config)
+	tx.ToolAccess = NewToolAccessClient(tx.config)
 	tx.Turn = NewTurnClient(tx.config)
 	tx.User = NewUserClient(tx.config)
 	tx.Workspace = NewWorkspaceClient(tx.config)

@@ -45,7 +45,11 @@ var layers = map[string][]string{
 	"internal/carrier":                  {"internal/audio", "internal/phone", "internal/fault"},
 	"internal/carrier/sandbox": {"internal/carrier", "internal/audio", "internal/audio/voice", "internal/phone",
 		"internal/fault"},
-	"internal/openai": {},
+	// what lists are filtered and ordered by
+	"internal/filter": {"internal/store", "internal/fault"},
+	// text messages
+	"internal/messenger": {"internal/fault"},
+	"internal/openai":    {},
 	// 2: one talk; neither database nor provider
 	"internal/conversation": {"internal/audio", "internal/audio/voice", "internal/carrier", "internal/fault"},
 	// the built-in speech, without a provider
@@ -54,18 +58,20 @@ var layers = map[string][]string{
 	// 3: the rules; never protobuf
 	"internal/identity": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/policy", "internal/secret"},
 	"internal/agent":    {"ent", "internal/store", "internal/fault", "internal/phone", "internal/secret", "internal/egress"},
-	"internal/contact":  {"ent", "internal/store", "internal/fault", "internal/phone"},
+	"internal/contact":  {"ent", "internal/store", "internal/filter", "internal/fault", "internal/phone"},
 	"internal/policy":   {"ent", "internal/store", "internal/fault", "internal/phone"},
-	"internal/call": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/audio", "internal/identity",
-		"internal/agent"},
+	"internal/call": {"ent", "internal/store", "internal/filter", "internal/fault", "internal/phone", "internal/audio",
+		"internal/identity", "internal/agent", "internal/contact", "internal/policy"},
+	"internal/campaign": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/identity", "internal/agent",
+		"internal/contact", "internal/policy", "internal/call", "internal/messenger"},
 	"internal/webhook": {"ent", "internal/store", "internal/fault", "internal/egress", "internal/agent", "internal/contact",
 		"internal/call", "internal/analysis"},
 	"internal/analysis": {"ent", "internal/store", "internal/fault", "internal/openai", "internal/call", "internal/agent"},
 	// 4
 	"internal/engine": {"ent", "internal/store", "internal/fault", "internal/audio", "internal/carrier", "internal/call",
-		"internal/agent", "internal/identity", "internal/conversation", "internal/conversation/scripted"},
+		"internal/agent", "internal/contact", "internal/identity", "internal/conversation", "internal/conversation/scripted"},
 	"internal/api": {"gen", "ent", "internal/store", "internal/fault", "internal/identity", "internal/agent",
-		"internal/call", "internal/contact", "internal/policy", "internal/analysis", "internal/webhook"},
+		"internal/call", "internal/campaign", "internal/contact", "internal/policy", "internal/analysis", "internal/webhook"},
 	// 5: clients of the gRPC services, and the listeners
 	"internal/mcp":  {"gen", "internal/fault"},
 	"internal/rest": {"gen", "internal/fault"},
@@ -81,7 +87,7 @@ var layers = map[string][]string{
 // owners says which package may import the predicates of a table, and so filter, change or delete its rows. Others read
 // rows that the owner gives them.
 var owners = map[string][]string{
-	"internal/identity": {"workspace", "user", "apikey", "session", "pairing", "link", "tally", "auditentry"},
+	"internal/identity": {"workspace", "user", "apikey", "session", "pairing", "link", "tally", "auditentry", "toolaccess"},
 	"internal/agent":    {"agent", "phonenumber", "action"},
 	"internal/call":     {"call", "turn", "callcount"},
 	"internal/contact":  {"contact", "customfield"},
@@ -99,7 +105,7 @@ var entities = map[string]string{
 	"customfield": "CustomField", "donotcall": "DoNotCall", "dialdecision": "DialDecision", "campaign": "Campaign",
 	"enrollment": "Enrollment", "callanalysis": "CallAnalysis", "calltag": "CallTag", "delivery": "Delivery",
 	"idempotencykey": "IdempotencyKey", "session": "Session", "pairing": "Pairing", "link": "Link", "tally": "Tally",
-	"auditentry": "AuditEntry",
+	"auditentry": "AuditEntry", "toolaccess": "ToolAccess",
 }
 
 // fenced are imports from outside that only some packages may have. River's plain types are allowed to the rule packages

@@ -76,6 +76,12 @@ const (
 	FieldRecordingSize = "recording_size"
 	// FieldRecordedAt holds the string denoting the recorded_at field in the database.
 	FieldRecordedAt = "recorded_at"
+	// FieldKeepUntil holds the string denoting the keep_until field in the database.
+	FieldKeepUntil = "keep_until"
+	// FieldErasedAt holds the string denoting the erased_at field in the database.
+	FieldErasedAt = "erased_at"
+	// FieldErasedFor holds the string denoting the erased_for field in the database.
+	FieldErasedFor = "erased_for"
 	// FieldLatency holds the string denoting the latency field in the database.
 	FieldLatency = "latency"
 	// Table holds the table name of the call in the database.
@@ -116,6 +122,9 @@ var Columns = []string{
 	FieldRecordingKey,
 	FieldRecordingSize,
 	FieldRecordedAt,
+	FieldKeepUntil,
+	FieldErasedAt,
+	FieldErasedFor,
 	FieldLatency,
 }
 
@@ -299,4 +308,19 @@ func ByRecordingSize(opts ...sql.OrderTermOption) OrderOption {
 // ByRecordedAt orders the results by the recorded_at field.
 func ByRecordedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldRecordedAt, opts...).ToFunc()
+}
+
+// ByKeepUntil orders the results by the keep_until field.
+func ByKeepUntil(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldKeepUntil, opts...).ToFunc()
+}
+
+// ByErasedAt orders the results by the erased_at field.
+func ByErasedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldErasedAt, opts...).ToFunc()
+}
+
+// ByErasedFor orders the results by the erased_for field.
+func ByErasedFor(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldErasedFor, opts...).ToFunc()
 }

@@ -200,6 +200,21 @@ func RecordedAt(v time.Time) predicate.Call {
 	return predicate.Call(sql.FieldEQ(FieldRecordedAt, v))
 }
 
+// KeepUntil applies equality check predicate on the "keep_until" field. It's identical to KeepUntilEQ.
+func KeepUntil(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldKeepUntil, v))
+}
+
+// ErasedAt applies equality check predicate on the "erased_at" field. It's identical to ErasedAtEQ.
+func ErasedAt(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldErasedAt, v))
+}
+
+// ErasedFor applies equality check predicate on the "erased_for" field. It's identical to ErasedForEQ.
+func ErasedFor(v string) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldErasedFor, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.Call {
 	return predicate.Call(sql.FieldEQ(FieldCreatedAt, v))
@@ -1708,6 +1723,181 @@ func RecordedAtIsNil() predicate.Call {
 // RecordedAtNotNil applies the NotNil predicate on the "recorded_at" field.
 func RecordedAtNotNil() predicate.Call {
 	return predicate.Call(sql.FieldNotNull(FieldRecordedAt))
+}
+
+// KeepUntilEQ applies the EQ predicate on the "keep_until" field.
+func KeepUntilEQ(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldKeepUntil, v))
+}
+
+// KeepUntilNEQ applies the NEQ predicate on the "keep_until" field.
+func KeepUntilNEQ(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldNEQ(FieldKeepUntil, v))
+}
+
+// KeepUntilIn applies the In predicate on the "keep_until" field.
+func KeepUntilIn(vs ...time.Time) predicate.Call {
+	return predicate.Call(sql.FieldIn(FieldKeepUntil, vs...))
+}
+
+// KeepUntilNotIn applies the NotIn predicate on the "keep_until" field.
+func KeepUntilNotIn(vs ...time.Time) predicate.Call {
+	return predicate.Call(sql.FieldNotIn(FieldKeepUntil, vs...))
+}
+
+// KeepUntilGT applies the GT predicate on the "keep_until" field.
+func KeepUntilGT(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldGT(FieldKeepUntil, v))
+}
+
+// KeepUntilGTE applies the GTE predicate on the "keep_until" field.
+func KeepUntilGTE(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldGTE(FieldKeepUntil, v))
+}
+
+// KeepUntilLT applies the LT predicate on the "keep_until" field.
+func KeepUntilLT(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldLT(FieldKeepUntil, v))
+}
+
+// KeepUntilLTE applies the LTE predicate on the "keep_until" field.
+func KeepUntilLTE(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldLTE(FieldKeepUntil, v))
+}
+
+// KeepUntilIsNil applies the IsNil predicate on the "keep_until" field.
+func KeepUntilIsNil() predicate.Call {
+	return predicate.Call(sql.FieldIsNull(FieldKeepUntil))
+}
+
+// KeepUntilNotNil applies the NotNil predicate on the "keep_until" field.
+func KeepUntilNotNil() predicate.Call {
+	return predicate.Call(sql.FieldNotNull(FieldKeepUntil))
+}
+
+// ErasedAtEQ applies the EQ predicate on the "erased_at" field.
+func ErasedAtEQ(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldErasedAt, v))
+}
+
+// ErasedAtNEQ applies the NEQ predicate on the "erased_at" field.
+func ErasedAtNEQ(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldNEQ(FieldErasedAt, v))
+}
+
+// ErasedAtIn applies the In predicate on the "erased_at" field.
+func ErasedAtIn(vs ...time.Time) predicate.Call {
+	return predicate.Call(sql.FieldIn(FieldErasedAt, vs...))
+}
+
+// ErasedAtNotIn applies the NotIn predicate on the "erased_at" field.
+func ErasedAtNotIn(vs ...time.Time) predicate.Call {
+	return predicate.Call(sql.FieldNotIn(FieldErasedAt, vs...))
+}
+
+// ErasedAtGT applies the GT predicate on the "erased_at" field.
+func ErasedAtGT(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldGT(FieldErasedAt, v))
+}
+
+// ErasedAtGTE applies the GTE predicate on the "erased_at" field.
+func ErasedAtGTE(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldGTE(FieldErasedAt, v))
+}
+
+// ErasedAtLT applies the LT predicate on the "erased_at" field.
+func ErasedAtLT(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldLT(FieldErasedAt, v))
+}
+
+// ErasedAtLTE applies the LTE predicate on the "erased_at" field.
+func ErasedAtLTE(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldLTE(FieldErasedAt, v))
+}
+
+// ErasedAtIsNil applies the IsNil predicate on the "erased_at" field.
+func ErasedAtIsNil() predicate.Call {
+	return predicate.Call(sql.FieldIsNull(FieldErasedAt))
+}
+
+// ErasedAtNotNil applies the NotNil predicate on the "erased_at" field.
+func ErasedAtNotNil() predicate.Call {
+	return predicate.Call(sql.FieldNotNull(FieldErasedAt))
+}
+
+// ErasedForEQ applies the EQ predicate on the "erased_for" field.
+func ErasedForEQ(v string) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldErasedFor, v))
+}
+
+// ErasedForNEQ applies the NEQ predicate on the "erased_for" field.
+func ErasedForNEQ(v string) predicate.Call {
+	return predicate.Call(sql.FieldNEQ(FieldErasedFor, v))
+}
+
+// ErasedForIn applies the In predicate on the "erased_for" field.
+func ErasedForIn(vs ...string) predicate.Call {
+	return predicate.Call(sql.FieldIn(FieldErasedFor, vs...))
+}
+
+// ErasedForNotIn applies the NotIn predicate on the "erased_for" field.
+func ErasedForNotIn(vs ...string) predicate.Call {
+	return predicate.Call(sql.FieldNotIn(FieldErasedFor, vs...))
+}
+
+// ErasedForGT applies the GT predicate on the "erased_for" field.
+func ErasedForGT(v string) predicate.Call {
+	return predicate.Call(sql.FieldGT(FieldErasedFor, v))
+}
+
+// ErasedForGTE applies the GTE predicate on the "erased_for" field.
+func ErasedForGTE(v string) predicate.Call {
+	return predicate.Call(sql.FieldGTE(FieldErasedFor, v))
+}
+
+// ErasedForLT applies the LT predicate on the "erased_for" field.
+func ErasedForLT(v string) predicate.Call {
+	return predicate.Call(sql.FieldLT(FieldErasedFor, v))
+}
+
+// ErasedForLTE applies the LTE predicate on the "erased_for" field.
+func ErasedForLTE(v string) predicate.Call {
+	return predicate.Call(sql.FieldLTE(FieldErasedFor, v))
+}
+
+// ErasedForContains applies the Contains predicate on the "erased_for" field.
+func ErasedForContains(v string) predicate.Call {
+	return predicate.Call(sql.FieldContains(FieldErasedFor, v))
+}
+
+// ErasedForHasPrefix applies the HasPrefix predicate on the "erased_for" field.
+func ErasedForHasPrefix(v string) predicate.Call {
+	return predicate.Call(sql.FieldHasPrefix(FieldErasedFor, v))
+}
+
+// ErasedForHasSuffix applies the HasSuffix predicate on the "erased_for" field.
+func ErasedForHasSuffix(v string) predicate.Call {
+	return predicate.Call(sql.FieldHasSuffix(FieldErasedFor, v))
+}
+
+// ErasedForIsNil applies the IsNil predicate on the "erased_for" field.
+func ErasedForIsNil() predicate.Call {
+	return predicate.Call(sql.FieldIsNull(FieldErasedFor))
+}
+
+// ErasedForNotNil applies the NotNil predicate on the "erased_for" field.
+func ErasedForNotNil() predicate.Call {
+	return predicate.Call(sql.FieldNotNull(FieldErasedFor))
+}
+
+// ErasedForEqualFold applies the EqualFold predicate on the "erased_for" field.
+func ErasedForEqualFold(v string) predicate.Call {
+	return predicate.Call(sql.FieldEqualFold(FieldErasedFor, v))
+}
+
+// ErasedForContainsFold applies the ContainsFold predicate on the "erased_for" field.
+func ErasedForContainsFold(v string) predicate.Call {
+	return predicate.Call(sql.FieldContainsFold(FieldErasedFor, v))
 }
 
 // LatencyIsNil applies the IsNil predicate on the "latency" field.

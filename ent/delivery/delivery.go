@@ -40,6 +40,8 @@ const (
 	FieldDeliveredAt = "delivered_at"
 	// FieldAttempts holds the string denoting the attempts field in the database.
 	FieldAttempts = "attempts"
+	// FieldContent holds the string denoting the content field in the database.
+	FieldContent = "content"
 	// Table holds the table name of the delivery in the database.
 	Table = "deliveries"
 )
@@ -60,6 +62,7 @@ var Columns = []string{
 	FieldLeaseUntil,
 	FieldDeliveredAt,
 	FieldAttempts,
+	FieldContent,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).

@@ -115,6 +115,11 @@ func DeliveredAt(v time.Time) predicate.Delivery {
 	return predicate.Delivery(sql.FieldEQ(FieldDeliveredAt, v))
 }
 
+// Content applies equality check predicate on the "content" field. It's identical to ContentEQ.
+func Content(v []byte) predicate.Delivery {
+	return predicate.Delivery(sql.FieldEQ(FieldContent, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.Delivery {
 	return predicate.Delivery(sql.FieldEQ(FieldCreatedAt, v))
@@ -708,6 +713,56 @@ func AttemptsIsNil() predicate.Delivery {
 // AttemptsNotNil applies the NotNil predicate on the "attempts" field.
 func AttemptsNotNil() predicate.Delivery {
 	return predicate.Delivery(sql.FieldNotNull(FieldAttempts))
+}
+
+// ContentEQ applies the EQ predicate on the "content" field.
+func ContentEQ(v []byte) predicate.Delivery {
+	return predicate.Delivery(sql.FieldEQ(FieldContent, v))
+}
+
+// ContentNEQ applies the NEQ predicate on the "content" field.
+func ContentNEQ(v []byte) predicate.Delivery {
+	return predicate.Delivery(sql.FieldNEQ(FieldContent, v))
+}
+
+// ContentIn applies the In predicate on the "content" field.
+func ContentIn(vs ...[]byte) predicate.Delivery {
+	return predicate.Delivery(sql.FieldIn(FieldContent, vs...))
+}
+
+// ContentNotIn applies the NotIn predicate on the "content" field.
+func ContentNotIn(vs ...[]byte) predicate.Delivery {
+	return predicate.Delivery(sql.FieldNotIn(FieldContent, vs...))
+}
+
+// ContentGT applies the GT predicate on the "content" field.
+func ContentGT(v []byte) predicate.Delivery {
+	return predicate.Delivery(sql.FieldGT(FieldContent, v))
+}
+
+// ContentGTE applies the GTE predicate on the "content" field.
+func ContentGTE(v []byte) predicate.Delivery {
+	return predicate.Delivery(sql.FieldGTE(FieldContent, v))
+}
+
+// ContentLT applies the LT predicate on the "content" field.
+func ContentLT(v []byte) predicate.Delivery {
+	return predicate.Delivery(sql.FieldLT(FieldContent, v))
+}
+
+// ContentLTE applies the LTE predicate on the "content" field.
+func ContentLTE(v []byte) predicate.Delivery {
+	return predicate.Delivery(sql.FieldLTE(FieldContent, v))
+}
+
+// ContentIsNil applies the IsNil predicate on the "content" field.
+func ContentIsNil() predicate.Delivery {
+	return predicate.Delivery(sql.FieldIsNull(FieldContent))
+}
+
+// ContentNotNil applies the NotNil predicate on the "content" field.
+func ContentNotNil() predicate.Delivery {
+	return predicate.Delivery(sql.FieldNotNull(FieldContent))
 }
 
 // And groups predicates with the AND operator between them.

@@ -261,6 +261,18 @@ func (f TallyFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.TallyMutation", m)
 }
 
+// The ToolAccessFunc type is an adapter to allow the use of ordinary
+// function as ToolAccess mutator.
+type ToolAccessFunc func(context.Context, *ent.ToolAccessMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ToolAccessFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ToolAccessMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ToolAccessMutation", m)
+}
+
 // The TurnFunc type is an adapter to allow the use of ordinary
 // function as Turn mutator.
 type TurnFunc func(context.Context, *ent.TurnMutation) (ent.Value, error)

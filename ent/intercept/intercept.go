@@ -30,6 +30,7 @@ import (
 	"github.com/callwright/callwright/ent/predicate"
 	"github.com/callwright/callwright/ent/session"
 	"github.com/callwright/callwright/ent/tally"
+	"github.com/callwright/callwright/ent/toolaccess"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/ent/user"
 	"github.com/callwright/callwright/ent/workspace"
@@ -658,6 +659,33 @@ func (f TraverseTally) Traverse(ctx context.Context, q ent.Query) error {
 	return fmt.Errorf("unexpected query type %T. expect *ent.TallyQuery", q)
 }
 
+// The ToolAccessFunc type is an adapter to allow the use of ordinary function as a Querier.
+type ToolAccessFunc func(context.Context, *ent.ToolAccessQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f ToolAccessFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.ToolAccessQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.ToolAccessQuery", q)
+}
+
+// The TraverseToolAccess type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseToolAccess func(context.Context, *ent.ToolAccessQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseToolAccess) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseToolAccess) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.ToolAccessQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.ToolAccessQuery", q)
+}
+
 // The TurnFunc type is an adapter to allow the use of ordinary function as a Querier.
 type TurnFunc func(context.Context, *ent.TurnQuery) (ent.Value, error)
 
@@ -784,6 +812,8 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.SessionQuery, predicate.Session, session.OrderOption]{typ: ent.TypeSession, tq: q}, nil
 	case *ent.TallyQuery:
 		return &query[*ent.TallyQuery, predicate.Tally, tally.OrderOption]{typ: ent.TypeTally, tq: q}, nil
+	case *ent.ToolAccessQuery:
+		return &query[*ent.ToolAccessQuery, predicate.ToolAccess, toolaccess.OrderOption]{typ: ent.TypeToolAccess, tq: q}, nil
 	case *ent.TurnQuery:
 		return &query[*ent.TurnQuery, predicate.Turn, turn.OrderOption]{typ: ent.TypeTurn, tq: q}, nil
 	case *ent.UserQuery:

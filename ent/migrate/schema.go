@@ -184,6 +184,9 @@ var (
 		{Name: "recording_key", Type: field.TypeString, Nullable: true},
 		{Name: "recording_size", Type: field.TypeInt64, Nullable: true},
 		{Name: "recorded_at", Type: field.TypeTime, Nullable: true},
+		{Name: "keep_until", Type: field.TypeTime, Nullable: true},
+		{Name: "erased_at", Type: field.TypeTime, Nullable: true},
+		{Name: "erased_for", Type: field.TypeString, Nullable: true},
 		{Name: "latency", Type: field.TypeJSON, Nullable: true},
 	}
 	// CallsTable holds the schema information for the "calls" table.
@@ -239,6 +242,22 @@ var (
 				Columns: []*schema.Column{CallsColumns[3], CallsColumns[1], CallsColumns[0]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "status = 'queued'",
+				},
+			},
+			{
+				Name:    "call_keep_until",
+				Unique:  false,
+				Columns: []*schema.Column{CallsColumns[32]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "erased_at IS NULL AND keep_until IS NOT NULL",
+				},
+			},
+			{
+				Name:    "call_unerased",
+				Unique:  false,
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[8], CallsColumns[1]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "erased_at IS NULL",
 				},
 			},
 			{
@@ -481,6 +500,7 @@ var (
 		{Name: "lease_until", Type: field.TypeTime, Nullable: true},
 		{Name: "delivered_at", Type: field.TypeTime, Nullable: true},
 		{Name: "attempts", Type: field.TypeJSON, Nullable: true},
+		{Name: "content", Type: field.TypeBytes, Nullable: true},
 	}
 	// DeliveriesTable holds the schema information for the "deliveries" table.
 	DeliveriesTable = &schema.Table{
@@ -848,6 +868,35 @@ var (
 			},
 		},
 	}
+	// ToolAccessesColumns holds the columns for the "tool_accesses" table.
+	ToolAccessesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "key_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "user_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "tool", Type: field.TypeString},
+		{Name: "subject", Type: field.TypeString, Default: ""},
+		{Name: "address", Type: field.TypeString, Default: ""},
+	}
+	// ToolAccessesTable holds the schema information for the "tool_accesses" table.
+	ToolAccessesTable = &schema.Table{
+		Name:       "tool_accesses",
+		Columns:    ToolAccessesColumns,
+		PrimaryKey: []*schema.Column{ToolAccessesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "toolaccess_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{ToolAccessesColumns[1], ToolAccessesColumns[0]},
+			},
+			{
+				Name:    "toolaccess_workspace_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{ToolAccessesColumns[1], ToolAccessesColumns[2], ToolAccessesColumns[0]},
+			},
+		},
+	}
 	// TurnsColumns holds the columns for the "turns" table.
 	TurnsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -952,6 +1001,7 @@ var (
 		PhoneNumbersTable,
 		SessionsTable,
 		TalliesTable,
+		ToolAccessesTable,
 		TurnsTable,
 		UsersTable,
 		WorkspacesTable,

@@ -69,6 +69,9 @@ type Session func(*sql.Selector)
 // Tally is the predicate function for tally builders.
 type Tally func(*sql.Selector)
 
+// ToolAccess is the predicate function for toolaccess builders.
+type ToolAccess func(*sql.Selector)
+
 // Turn is the predicate function for turn builders.
 type Turn func(*sql.Selector)
 

@@ -60,6 +60,11 @@ func (Call) Fields() []ent.Field {
 		field.String("recording_key").Optional().Nillable(),
 		field.Int64("recording_size").Optional().Nillable(),
 		field.Time("recorded_at").Optional().Nillable(),
+		// When what was said, concluded and recorded is deleted; absent: never by itself.
+		field.Time("keep_until").Optional().Nillable(),
+		// When it was deleted, and why: hipaa or retention. The record itself stays.
+		field.Time("erased_at").Optional().Nillable(),
+		field.String("erased_for").Optional().Nillable(),
 		// Measured times of the conversation (call.Latency).
 		field.JSON("latency", json.RawMessage{}).Optional(),
 	}
@@ -75,6 +80,9 @@ func (Call) Indexes() []ent.Index {
 		index.Fields("workspace_id", "lease_until").Annotations(entsql.IndexWhere("in_flight")).StorageKey("call_in_flight"),
 		// With the id, so that SQLite does not prefer the order of the index of all calls.
 		index.Fields("workspace_id", "created_at", "id").Annotations(entsql.IndexWhere("status = 'queued'")).StorageKey("call_queued"),
+		// Calls whose content is still there: what erasing looks through.
+		index.Fields("keep_until").Annotations(entsql.IndexWhere("erased_at IS NULL AND keep_until IS NOT NULL")).StorageKey("call_keep_until"),
+		index.Fields("workspace_id", "agent_id", "created_at").Annotations(entsql.IndexWhere("erased_at IS NULL")).StorageKey("call_unerased"),
 		// What the plan's windows are counted from, without reading rows.
 		index.Fields("workspace_id", "created_at", "status", "dialed_at", "duration").StorageKey("call_usage"),
 	}

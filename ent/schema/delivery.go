@@ -35,6 +35,9 @@ func (Delivery) Fields() []ent.Field {
 		field.Time("delivered_at").Optional().Nillable(),
 		// [{number, at, http_status, duration_ms, error, response}].
 		field.JSON("attempts", json.RawMessage{}).Optional(),
+		// What was said and concluded, sealed: only for a call whose content is not stored and an action that gets it all
+		// the same, and only until it is delivered or abandoned.
+		field.Bytes("content").Optional().Sensitive(),
 	}
 }
 
