@@ -29,6 +29,20 @@ func (s *contacts) CreateContact(ctx context.Context, in *callwrightv1.CreateCon
 	return &callwrightv1.CreateContactResponse{Data: encodeContact(c), CustomFieldWarnings: encodeWarnings(warnings)}, nil
 }
 
+func (s *contacts) ListContacts(ctx context.Context, in *callwrightv1.ListContactsRequest) (*callwrightv1.ListContactsResponse, error) {
+	page, err := contact.List(ctx, s.db.Ent(), contact.Query{
+		Skip: int(in.GetSkip()), Take: optionalInt(in.Take), Where: in.GetWhere(), OrderBy: in.GetOrderBy(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &callwrightv1.ListContactsResponse{TotalRecords: int64(page.Total), CurrentPage: int32(page.CurrentPage)}
+	for _, c := range page.Contacts {
+		out.Contacts = append(out.Contacts, encodeContact(c))
+	}
+	return out, nil
+}
+
 func (s *contacts) GetContact(ctx context.Context, in *callwrightv1.GetContactRequest) (*callwrightv1.GetContactResponse, error) {
 	id, err := parseID("id", in.GetId())
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/internal/fault"
+	"github.com/callwright/callwright/internal/filter"
 )
 
 // Search selects calls as the tool server does (spec: MCP tools, list_calls). The zero value is the first page of all
@@ -97,14 +98,14 @@ func (q Search) query(c *ent.Client) (*ent.CallQuery, error) {
 
 func (q Search) dates(m *ent.CallQuery) error {
 	if q.From != "" {
-		from, _, err := ParseTime(q.From)
+		from, _, err := filter.ParseTime(q.From)
 		if err != nil {
 			return fault.Invalidf("from_date must be an ISO 8601 time")
 		}
 		m.Where(call.CreatedAtGTE(from))
 	}
 	if q.To != "" {
-		to, whole, err := ParseTime(q.To)
+		to, whole, err := filter.ParseTime(q.To)
 		if err != nil {
 			return fault.Invalidf("to_date must be an ISO 8601 time")
 		}

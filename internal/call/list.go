@@ -1,9 +1,7 @@
 package call
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -13,7 +11,6 @@ import (
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/internal/fault"
-	"github.com/callwright/callwright/internal/store"
 )
 
 // Query selects a page of calls (spec: Calls, GET /call; CONTRACT.md §2).
@@ -49,13 +46,17 @@ func List(ctx context.Context, c *ent.Client, q Query) (Page, error) {
 	case q.Take != nil:
 		take = min(*q.Take, 200)
 	}
-	where, err := compileWhere(q.Where)
+	where, err := table.Where(q.Where)
 	if err != nil {
 		return Page{}, err
 	}
-	order, err := compileOrder(q.OrderBy)
+	orders, err := table.Order(q.OrderBy)
 	if err != nil {
 		return Page{}, err
+	}
+	order := make([]call.OrderOption, len(orders))
+	for i, by := range orders {
+		order[i] = by
 	}
 	matching := c.Call.Query()
 	if where != nil {
@@ -112,103 +113,3 @@ func page(ctx context.Context, c *ent.Client, matching *ent.CallQuery, order []c
 
 // newest is the default order. id breaks ties, which are frequent: created_at is in milliseconds.
 var newest = []call.OrderOption{call.ByCreatedAt(sql.OrderDesc()), call.ByID(sql.OrderDesc())}
-
-// orders are the fields that calls are ordered by.
-var orders = map[string]func(desc bool) call.OrderOption{
-	"created_at": func(desc bool) call.OrderOption { return call.ByCreatedAt(directed(desc)) },
-	// Calls without a duration come last in both directions: the databases disagree about it.
-	"duration": func(desc bool) call.OrderOption { return call.ByDuration(directed(desc), sql.OrderNullsLast()) },
-	"status":   func(desc bool) call.OrderOption { return store.OrderText(call.FieldStatus, desc) },
-	"to":       func(desc bool) call.OrderOption { return store.OrderText(call.FieldToNumber, desc) },
-	"from":     func(desc bool) call.OrderOption { return store.OrderText(call.FieldFromNumber, desc) },
-}
-
-func directed(desc bool) sql.OrderTermOption {
-	if desc {
-		return sql.OrderDesc()
-	}
-	return sql.OrderAsc()
-}
-
-// maxOrder is how many fields a list is ordered by.
-const maxOrder = 3
-
-// orderTerm is a field and its direction.
-type orderTerm struct {
-	path, field string
-	direction   any
-}
-
-// compileOrder reads an orderBy parameter. Empty is the default order.
-func compileOrder(text string) ([]call.OrderOption, error) {
-	if _, err := decodeParameter("orderBy", text); err != nil {
-		return nil, err
-	}
-	terms, err := orderTerms(text)
-	if err != nil || len(terms) == 0 {
-		return newest, err
-	}
-	var out []call.OrderOption
-	seen, ascending := map[string]bool{}, false
-	for _, t := range terms {
-		by, known := orders[t.field]
-		switch {
-		case !known:
-			return nil, refuse(t.path, "is not a field to order by")
-		case t.direction != "asc" && t.direction != "desc":
-			return nil, refuse(t.path, `must be "asc" or "desc"`)
-		case seen[t.field]:
-			return nil, refuse(t.path, "is there twice")
-		}
-		seen[t.field] = true
-		out = append(out, by(t.direction == "desc"))
-		ascending = ascending || t.field == "created_at" && t.direction == "asc"
-	}
-	if len(out) > maxOrder {
-		return nil, refuse("orderBy", "must name at most %d fields", maxOrder)
-	}
-	return append(out, call.ByID(directed(!ascending))), nil
-}
-
-// orderTerms takes an object or a list of objects apart, in the order they are written.
-func orderTerms(text string) ([]orderTerm, error) {
-	if text == "" {
-		return nil, nil
-	}
-	if text = string(bytes.TrimSpace([]byte(text))); text[0] != '[' {
-		return objectTerms("orderBy", json.RawMessage(text))
-	}
-	var items []json.RawMessage
-	if err := json.Unmarshal([]byte(text), &items); err != nil {
-		return nil, refuse("orderBy", "must be JSON")
-	}
-	var terms []orderTerm
-	for i, item := range items {
-		more, err := objectTerms(fmt.Sprintf("orderBy[%d]", i), item)
-		if err != nil {
-			return nil, err
-		}
-		terms = append(terms, more...)
-	}
-	return terms, nil
-}
-
-func objectTerms(path string, text json.RawMessage) ([]orderTerm, error) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, refuse(path, `must be an object such as {"created_at": "desc"}`)
-	}
-	var terms []orderTerm
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, refuse(path, "must be JSON")
-		}
-		t := orderTerm{path: path + "." + shown(key.(string)), field: key.(string)}
-		if err := dec.Decode(&t.direction); err != nil {
-			return nil, refuse(path, "must be JSON")
-		}
-		terms = append(terms, t)
-	}
-	return terms, nil
-}

@@ -1,4 +1,8 @@
-package call
+// Package filter compiles the where and orderBy parameters of lists into conditions that both databases answer alike
+// (CONTRACT.md §2, Calls, GET /call): {field: value | {op: value}, AND: […], OR: […], NOT: {…}}.
+//
+// The list says which fields there are ([Table]); grammar, bounds, messages and the meaning of operators are here.
+package filter
 
 import (
 	"bytes"
@@ -23,22 +27,34 @@ const (
 	maxMembers = 100
 )
 
-// A predicate writes one condition that is true or false for every row, never NULL: so NOT is the exact opposite on
+// Predicate writes one condition that is true or false for every row, never NULL: so NOT is the exact opposite on
 // both databases. A comparison with a field that has no value is false, except that not and notIn are true: what has no
 // value is not that value.
-type predicate func(s *sql.Selector) *sql.Predicate
+type Predicate func(s *sql.Selector) *sql.Predicate
 
-// filter compiles a where parameter.
-type filter struct{ leaves int }
+// Table says what a list is filtered and ordered by.
+type Table struct {
+	Fields map[string]Field
+	// JSON are fields that hold objects, by name: their columns. They are filtered by {path: ["k"], equals: value}.
+	JSON map[string]string
+	// Orders are the fields to order by. created_at must be one of them.
+	Orders map[string]func(desc bool) func(*sql.Selector)
+}
 
-// compileWhere reads a where parameter. Empty is no filter: the predicate is nil. What it refuses is validation_failed
-// with the place in details.path.
-func compileWhere(text string) (predicate, error) {
+// filter compiles one where parameter.
+type filter struct {
+	Table
+	leaves int
+}
+
+// Where reads a where parameter. Empty is no filter: the Predicate is nil. What it refuses is validation_failed with the
+// place in details.path.
+func (t Table) Where(text string) (Predicate, error) {
 	v, err := decodeParameter("where", text)
 	if err != nil || v == nil {
 		return nil, err
 	}
-	return new(filter).object("where", v, 0)
+	return (&filter{Table: t}).object("where", v, 0)
 }
 
 // decodeParameter reads the JSON of where or orderBy; nil when there is none.
@@ -68,12 +84,12 @@ func refuse(path, format string, args ...any) error {
 }
 
 // object compiles {field: …, AND: […], OR: […], NOT: {…}}: all members must hold.
-func (f *filter) object(path string, v any, depth int) (predicate, error) {
+func (f *filter) object(path string, v any, depth int) (Predicate, error) {
 	members, ok := v.(map[string]any)
 	if !ok {
 		return nil, refuse(path, "must be an object")
 	}
-	var all []predicate
+	var all []Predicate
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		at := path + "." + shown(name)
 		p, err := f.member(at, name, members[name], depth)
@@ -85,7 +101,7 @@ func (f *filter) object(path string, v any, depth int) (predicate, error) {
 	return allOf(all), nil
 }
 
-func (f *filter) member(path, name string, v any, depth int) (predicate, error) {
+func (f *filter) member(path, name string, v any, depth int) (Predicate, error) {
 	switch name {
 	case "AND", "OR", "NOT":
 		if depth == maxDepth {
@@ -101,10 +117,11 @@ func (f *filter) member(path, name string, v any, depth int) (predicate, error) 
 			return anyOf(parts), nil
 		}
 		return noneOf(parts), nil
-	case "metadata":
-		return f.metadata(path, v)
 	}
-	field, known := fields[name]
+	if column, ok := f.JSON[name]; ok {
+		return f.json(path, name, column, v)
+	}
+	field, known := f.Fields[name]
 	if !known {
 		return nil, refuse(path, "is not a field to filter by")
 	}
@@ -112,13 +129,13 @@ func (f *filter) member(path, name string, v any, depth int) (predicate, error) 
 }
 
 // list compiles the filters of AND, OR and NOT; one object stands for a list of one.
-func (f *filter) list(path string, v any, depth int) ([]predicate, error) {
+func (f *filter) list(path string, v any, depth int) ([]Predicate, error) {
 	items, ok := v.([]any)
 	if !ok {
 		p, err := f.object(path, v, depth)
-		return []predicate{p}, err
+		return []Predicate{p}, err
 	}
-	parts := make([]predicate, len(items))
+	parts := make([]Predicate, len(items))
 	for i, item := range items {
 		var err error
 		if parts[i], err = f.object(fmt.Sprintf("%s[%d]", path, i), item, depth); err != nil {
@@ -129,14 +146,14 @@ func (f *filter) list(path string, v any, depth int) ([]predicate, error) {
 }
 
 // field compiles value or {op: value, …}: all must hold.
-func (f *filter) field(path string, fd field, v any) (predicate, error) {
+func (f *filter) field(path string, fd Field, v any) (Predicate, error) {
 	ops, ok := v.(map[string]any)
 	if !ok {
 		return f.leaf(path, fd, "equals", v, false)
 	}
 	fold := false
 	if mode, given := ops["mode"]; given {
-		if !fd.kind.hasMode() {
+		if !fd.Kind.hasMode() {
 			return nil, refuse(path+".mode", "is for text only")
 		}
 		if mode != "insensitive" {
@@ -144,7 +161,7 @@ func (f *filter) field(path string, fd field, v any) (predicate, error) {
 		}
 		fold = true
 	}
-	var all []predicate
+	var all []Predicate
 	for _, op := range slices.Sorted(maps.Keys(ops)) {
 		if op == "mode" {
 			continue
@@ -162,15 +179,15 @@ func (f *filter) field(path string, fd field, v any) (predicate, error) {
 }
 
 // leaf compiles one comparison.
-func (f *filter) leaf(path string, fd field, op string, v any, fold bool) (predicate, error) {
+func (f *filter) leaf(path string, fd Field, op string, v any, fold bool) (Predicate, error) {
 	if f.leaves++; f.leaves > maxLeaves {
 		return nil, refuse(path, "is one comparison too many: at most %d", maxLeaves)
 	}
 	switch {
-	case !slices.Contains(fd.kind.ops(), op):
-		return nil, refuse(path, "is not an operator of this field, which has %s", strings.Join(fd.kind.ops(), ", "))
+	case !slices.Contains(fd.Kind.ops(), op):
+		return nil, refuse(path, "is not an operator of this field, which has %s", strings.Join(fd.Kind.ops(), ", "))
 	case v == nil && (op == "equals" || op == "not"):
-		if !fd.nullable {
+		if !fd.Nullable {
 			return nil, refuse(path, "must not be null: the field always has a value")
 		}
 		return fd.isNull(op == "equals"), nil
@@ -184,7 +201,7 @@ func (f *filter) leaf(path string, fd field, op string, v any, fold bool) (predi
 	if len(members) > maxMembers {
 		return nil, refuse(path, "must have at most %d members", maxMembers)
 	}
-	parts := make([]predicate, len(members))
+	parts := make([]Predicate, len(members))
 	for i, m := range members {
 		var err error
 		if parts[i], err = fd.compare(fmt.Sprintf("%s[%d]", path, i), "equals", m, fold); err != nil {
@@ -205,11 +222,11 @@ func shown(name string) string {
 	return strings.ReplaceAll(name, "\x00", "\uFFFD")
 }
 
-func allOf(ps []predicate) predicate { return joined(ps, " AND ", "1 = 1") }
+func allOf(ps []Predicate) Predicate { return joined(ps, " AND ", "1 = 1") }
 
-func anyOf(ps []predicate) predicate { return joined(ps, " OR ", "1 = 0") }
+func anyOf(ps []Predicate) Predicate { return joined(ps, " OR ", "1 = 0") }
 
-func noneOf(ps []predicate) predicate {
+func noneOf(ps []Predicate) Predicate {
 	inner := anyOf(ps)
 	return func(s *sql.Selector) *sql.Predicate {
 		p := inner(s)
@@ -217,7 +234,7 @@ func noneOf(ps []predicate) predicate {
 	}
 }
 
-func joined(ps []predicate, with, empty string) predicate {
+func joined(ps []Predicate, with, empty string) Predicate {
 	return func(s *sql.Selector) *sql.Predicate {
 		return sql.P(func(b *sql.Builder) {
 			b.WriteByte('(')

@@ -1,4 +1,4 @@
-package call
+package filter
 
 import (
 	"bytes"
@@ -9,16 +9,14 @@ import (
 
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
-
-	"github.com/callwright/callwright/ent/call"
 )
 
-// maxPath bounds the members of a metadata path.
+// maxPath bounds the members of a path.
 const maxPath = 10
 
-// metadata compiles {path: ["k", …], equals: value}. The path names members of objects. Types count: the text "5" is not
+// json compiles {path: ["k", …], equals: value}. The path names members of objects. Types count: the text "5" is not
 // the number 5. Numbers compare as doubles; null is also what is not there.
-func (f *filter) metadata(path string, v any) (predicate, error) {
+func (f *filter) json(path, name, column string, v any) (Predicate, error) {
 	if f.leaves++; f.leaves > maxLeaves {
 		return nil, refuse(path, "is one comparison too many: at most %d", maxLeaves)
 	}
@@ -26,12 +24,12 @@ func (f *filter) metadata(path string, v any) (predicate, error) {
 	if !ok {
 		return nil, refuse(path, `must be {"path": ["key"], "equals": value}`)
 	}
-	for name := range members {
-		if name != "path" && name != "equals" {
-			return nil, refuse(path+"."+shown(name), "is not an operator of metadata, which has equals")
+	for op := range members {
+		if op != "path" && op != "equals" {
+			return nil, refuse(path+"."+shown(op), "is not an operator of %s, which has equals", name)
 		}
 	}
-	keys, err := metadataKeys(path+".path", members["path"])
+	keys, err := jsonKeys(path+".path", members["path"])
 	if err != nil {
 		return nil, err
 	}
@@ -42,25 +40,25 @@ func (f *filter) metadata(path string, v any) (predicate, error) {
 	at := path + ".equals"
 	switch want := want.(type) {
 	case nil:
-		return metadataType(keys, "null"), nil
+		return jsonType(column, keys, "null"), nil
 	case bool:
-		return metadataBool(keys, want), nil
+		return jsonBool(column, keys, want), nil
 	case string:
 		if strings.IndexByte(want, 0) >= 0 {
 			return nil, refuse(at, "must not contain a NUL character")
 		}
-		return metadataText(keys, want), nil
+		return jsonText(column, keys, want), nil
 	case json.Number:
 		n, err := strconv.ParseFloat(want.String(), 64)
 		if err != nil {
 			return nil, refuse(at, "is out of range")
 		}
-		return metadataNumber(keys, n), nil
+		return jsonNumber(column, keys, n), nil
 	}
 	return nil, refuse(at, "must be a text, number, boolean or null")
 }
 
-func metadataKeys(path string, v any) ([]string, error) {
+func jsonKeys(path string, v any) ([]string, error) {
 	if one, ok := v.(string); ok {
 		v = []any{one} // where[metadata][path]=k
 	}
@@ -84,6 +82,7 @@ func metadataKeys(path string, v any) ([]string, error) {
 func place(b *sql.Builder, column string, keys []string) {
 	b.WriteString(column)
 	if b.Dialect() == dialect.Postgres {
+		b.WriteString("::json") // some columns are jsonb
 		for _, k := range keys {
 			b.WriteString(" -> ").Arg(k).WriteString("::text")
 		}
@@ -125,9 +124,9 @@ func value(b *sql.Builder, column string, keys []string) {
 	b.WriteByte(')')
 }
 
-func onMetadata(write func(b *sql.Builder, column string, postgres bool)) predicate {
+func onJSON(name string, write func(b *sql.Builder, column string, postgres bool)) Predicate {
 	return func(s *sql.Selector) *sql.Predicate {
-		column := s.C(call.FieldMetadata)
+		column := s.C(name)
 		return sql.P(func(b *sql.Builder) {
 			b.WriteByte('(')
 			write(b, column, b.Dialect() == dialect.Postgres)
@@ -136,16 +135,16 @@ func onMetadata(write func(b *sql.Builder, column string, postgres bool)) predic
 	}
 }
 
-func metadataType(keys []string, name string) predicate {
-	return onMetadata(func(b *sql.Builder, column string, _ bool) {
+func jsonType(column string, keys []string, name string) Predicate {
+	return onJSON(column, func(b *sql.Builder, column string, _ bool) {
 		typeOf(b, column, keys)
 		b.WriteString(" = '" + name + "'")
 	})
 }
 
-func metadataBool(keys []string, want bool) predicate {
+func jsonBool(column string, keys []string, want bool) Predicate {
 	text := strconv.FormatBool(want)
-	return onMetadata(func(b *sql.Builder, column string, postgres bool) {
+	return onJSON(column, func(b *sql.Builder, column string, postgres bool) {
 		typeOf(b, column, keys)
 		if !postgres {
 			b.WriteString(" = '" + text + "'") // SQLite has a type for each
@@ -157,8 +156,8 @@ func metadataBool(keys []string, want bool) predicate {
 	})
 }
 
-func metadataText(keys []string, want string) predicate {
-	return onMetadata(func(b *sql.Builder, column string, postgres bool) {
+func jsonText(column string, keys []string, want string) Predicate {
+	return onJSON(column, func(b *sql.Builder, column string, postgres bool) {
 		name := "text"
 		if postgres {
 			name = "string"
@@ -170,8 +169,8 @@ func metadataText(keys []string, want string) predicate {
 	})
 }
 
-func metadataNumber(keys []string, want float64) predicate {
-	return onMetadata(func(b *sql.Builder, column string, postgres bool) {
+func jsonNumber(column string, keys []string, want float64) Predicate {
+	return onJSON(column, func(b *sql.Builder, column string, postgres bool) {
 		if !postgres {
 			typeOf(b, column, keys)
 			b.WriteString(" IN ('integer', 'real') AND CAST(")
