@@ -115,6 +115,7 @@ func (h *house) newEngine() (*engine.Engine, error) {
 		DB:           h.db,
 		Carrier:      line,
 		Speech:       scripted.New(voices),
+		Fallback:     scripted.Voice{Studio: voices},
 		Recordings:   h.recordings,
 		SpoolDir:     filepath.Join(h.storage.DataDir, "spool"),
 		DrainTimeout: h.serving.DrainTimeout,

@@ -52,6 +52,8 @@ type Config struct {
 	Sandbox carrier.Carrier
 	// Speech hears, thinks and speaks for the agents.
 	Speech conversation.Speech
+	// Fallback speaks the last apology when Speech can not even do that. Defaults to a hum of the right length.
+	Fallback conversation.Voice
 	// Recordings is where recordings end up.
 	Recordings *call.Recordings
 	// SpoolDir is a local directory for the recordings of running calls; it is created. Processes on one machine may

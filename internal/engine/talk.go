@@ -23,7 +23,7 @@ func (e *Engine) talk(h *held, leg carrier.Leg, s script) call.Outcome {
 		defer func() { _, _ = recording.close() }() // keep has done it, unless it was never reached
 		leg.Media().Tap(recording.tick)
 	}
-	var hooks conversation.Hooks
+	hooks := conversation.Hooks{Fallback: e.Fallback}
 	if s.keepTurns {
 		hooks.Turn = func(t conversation.Turn) { e.scribe.add(h, t) }
 	}
