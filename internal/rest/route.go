@@ -55,6 +55,9 @@ var services = []struct {
 	{[]string{"workspace"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
 		return v1.RegisterWorkspaceServiceHandlerClient(ctx, m, v1.NewWorkspaceServiceClient(c))
 	}},
+	{[]string{"tool-accesses"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterAssistantServiceHandlerClient(ctx, m, v1.NewAssistantServiceClient(c))
+	}},
 	{[]string{"webhook-deliveries"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
 		return v1.RegisterWebhookServiceHandlerClient(ctx, m, v1.NewWebhookServiceClient(c))
 	}},

@@ -819,11 +819,214 @@ func (x *AssistantCall) GetRetryAfter() *timestamppb.Timestamp {
 	return nil
 }
 
+type ListToolAccessesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Rows to skip.
+	Offset int32 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Rows to return; more than 200 count as 200.
+	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListToolAccessesRequest) Reset() {
+	*x = ListToolAccessesRequest{}
+	mi := &file_callwright_v1_assistant_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListToolAccessesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListToolAccessesRequest) ProtoMessage() {}
+
+func (x *ListToolAccessesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_assistant_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListToolAccessesRequest.ProtoReflect.Descriptor instead.
+func (*ListToolAccessesRequest) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_assistant_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ListToolAccessesRequest) GetOffset() int32 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListToolAccessesRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+type ListToolAccessesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          []*ToolAccess          `protobuf:"bytes,1,rep,name=data,proto3" json:"data,omitempty"`
+	Pagination    *Pagination            `protobuf:"bytes,2,opt,name=pagination,proto3" json:"pagination,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListToolAccessesResponse) Reset() {
+	*x = ListToolAccessesResponse{}
+	mi := &file_callwright_v1_assistant_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListToolAccessesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListToolAccessesResponse) ProtoMessage() {}
+
+func (x *ListToolAccessesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_assistant_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListToolAccessesResponse.ProtoReflect.Descriptor instead.
+func (*ListToolAccessesResponse) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_assistant_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListToolAccessesResponse) GetData() []*ToolAccess {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *ListToolAccessesResponse) GetPagination() *Pagination {
+	if x != nil {
+		return x.Pagination
+	}
+	return nil
+}
+
+// A question that was asked of the tool server. Entries are never changed.
+type ToolAccess struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Id        string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// The key that asked; null for a person.
+	KeyId *string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3,oneof" json:"key_id,omitempty"`
+	// The person who asked; null for a key.
+	UserId *string `protobuf:"bytes,4,opt,name=user_id,json=userId,proto3,oneof" json:"user_id,omitempty"`
+	Tool   string  `protobuf:"bytes,5,opt,name=tool,proto3" json:"tool,omitempty"`
+	// The agent or call that was asked for; null for lists.
+	SubjectId *string `protobuf:"bytes,6,opt,name=subject_id,json=subjectId,proto3,oneof" json:"subject_id,omitempty"`
+	// Address that the question came from.
+	ClientAddress string `protobuf:"bytes,7,opt,name=client_address,json=clientAddress,proto3" json:"client_address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolAccess) Reset() {
+	*x = ToolAccess{}
+	mi := &file_callwright_v1_assistant_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolAccess) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolAccess) ProtoMessage() {}
+
+func (x *ToolAccess) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_assistant_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolAccess.ProtoReflect.Descriptor instead.
+func (*ToolAccess) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_assistant_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ToolAccess) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ToolAccess) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *ToolAccess) GetKeyId() string {
+	if x != nil && x.KeyId != nil {
+		return *x.KeyId
+	}
+	return ""
+}
+
+func (x *ToolAccess) GetUserId() string {
+	if x != nil && x.UserId != nil {
+		return *x.UserId
+	}
+	return ""
+}
+
+func (x *ToolAccess) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ToolAccess) GetSubjectId() string {
+	if x != nil && x.SubjectId != nil {
+		return *x.SubjectId
+	}
+	return ""
+}
+
+func (x *ToolAccess) GetClientAddress() string {
+	if x != nil {
+		return x.ClientAddress
+	}
+	return ""
+}
+
 var File_callwright_v1_assistant_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_assistant_proto_rawDesc = "" +
 	"\n" +
-	"\x1dcallwright/v1/assistant.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x18callwright/v1/call.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcc\x02\n" +
+	"\x1dcallwright/v1/assistant.proto\x12\rcallwright.v1\x1a\x19callwright/v1/agent.proto\x1a\x18callwright/v1/call.proto\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcc\x02\n" +
 	"\x11FindAgentsRequest\x12\x14\n" +
 	"\x01q\x18\x01 \x01(\tB\x06\x9a\xb5\x18\x020dR\x01q\x12\x1e\n" +
 	"\x06status\x18\x02 \x01(\tB\x06\x9a\xb5\x18\x020@R\x06status\x12\"\n" +
@@ -914,17 +1117,43 @@ const file_callwright_v1_assistant_proto_rawDesc = "" +
 	"\v_transcriptB\x0f\n" +
 	"\r_ended_reasonB\x10\n" +
 	"\x0e_ended_messageB\x0e\n" +
-	"\f_retry_after*\x8b\x01\n" +
+	"\f_retry_after\"{\n" +
+	"\x17ListToolAccessesRequest\x12(\n" +
+	"\x06offset\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x06offset\x12,\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0250H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\x06_limit\"\x84\x01\n" +
+	"\x18ListToolAccessesResponse\x12-\n" +
+	"\x04data\x18\x01 \x03(\v2\x19.callwright.v1.ToolAccessR\x04data\x129\n" +
+	"\n" +
+	"pagination\x18\x02 \x01(\v2\x19.callwright.v1.PaginationR\n" +
+	"pagination\"\xe2\x02\n" +
+	"\n" +
+	"ToolAccess\x12\x14\n" +
+	"\x02id\x18\x01 \x01(\tB\x04\x90\xb5\x18\x12R\x02id\x129\n" +
+	"\n" +
+	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12 \n" +
+	"\x06key_id\x18\x03 \x01(\tB\x04\x90\xb5\x18\x03H\x00R\x05keyId\x88\x01\x01\x12\"\n" +
+	"\auser_id\x18\x04 \x01(\tB\x04\x90\xb5\x18\x02H\x01R\x06userId\x88\x01\x01\x12F\n" +
+	"\x04tool\x18\x05 \x01(\tB2\x9a\xb5\x18.R\vlist_agentsR\tget_agentR\n" +
+	"list_callsR\bget_callR\x04tool\x12\"\n" +
+	"\n" +
+	"subject_id\x18\x06 \x01(\tH\x02R\tsubjectId\x88\x01\x01\x12%\n" +
+	"\x0eclient_address\x18\a \x01(\tR\rclientAddress:\x04\x88\xb5\x18\x01B\t\n" +
+	"\a_key_idB\n" +
+	"\n" +
+	"\b_user_idB\r\n" +
+	"\v_subject_id*\x8b\x01\n" +
 	"\bCallSort\x12\x19\n" +
 	"\x15CALL_SORT_UNSPECIFIED\x10\x00\x122\n" +
 	"\x19CALL_SORT_CREATED_AT_DESC\x10\x01\x1a\x13\x8a\xb5\x18\x0fcreated_at:desc\x120\n" +
-	"\x18CALL_SORT_CREATED_AT_ASC\x10\x02\x1a\x12\x8a\xb5\x18\x0ecreated_at:asc2\xf2\x02\n" +
+	"\x18CALL_SORT_CREATED_AT_ASC\x10\x02\x1a\x12\x8a\xb5\x18\x0ecreated_at:asc2\xe8\x03\n" +
 	"\x10AssistantService\x12Y\n" +
 	"\n" +
 	"FindAgents\x12 .callwright.v1.FindAgentsRequest\x1a!.callwright.v1.FindAgentsResponse\"\x06\x92\xb5\x18\x02\x10\x03\x12V\n" +
 	"\tReadAgent\x12\x1f.callwright.v1.ReadAgentRequest\x1a .callwright.v1.ReadAgentResponse\"\x06\x92\xb5\x18\x02\x10\x03\x12V\n" +
 	"\tFindCalls\x12\x1f.callwright.v1.FindCallsRequest\x1a .callwright.v1.FindCallsResponse\"\x06\x92\xb5\x18\x02\x10\x03\x12S\n" +
-	"\bReadCall\x12\x1e.callwright.v1.ReadCallRequest\x1a\x1f.callwright.v1.ReadCallResponse\"\x06\x92\xb5\x18\x02\x10\x03BAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
+	"\bReadCall\x12\x1e.callwright.v1.ReadCallRequest\x1a\x1f.callwright.v1.ReadCallResponse\"\x06\x92\xb5\x18\x02\x10\x03\x12t\n" +
+	"\x10ListToolAccesses\x12&.callwright.v1.ListToolAccessesRequest\x1a'.callwright.v1.ListToolAccessesResponse\"\x0f\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x04\x10\x04\x18\x01BAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
 
 var (
 	file_callwright_v1_assistant_proto_rawDescOnce sync.Once
@@ -939,54 +1168,63 @@ func file_callwright_v1_assistant_proto_rawDescGZIP() []byte {
 }
 
 var file_callwright_v1_assistant_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_callwright_v1_assistant_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_callwright_v1_assistant_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_callwright_v1_assistant_proto_goTypes = []any{
-	(CallSort)(0),                 // 0: callwright.v1.CallSort
-	(*FindAgentsRequest)(nil),     // 1: callwright.v1.FindAgentsRequest
-	(*FindAgentsResponse)(nil),    // 2: callwright.v1.FindAgentsResponse
-	(*ReadAgentRequest)(nil),      // 3: callwright.v1.ReadAgentRequest
-	(*ReadAgentResponse)(nil),     // 4: callwright.v1.ReadAgentResponse
-	(*FindCallsRequest)(nil),      // 5: callwright.v1.FindCallsRequest
-	(*FindCallsResponse)(nil),     // 6: callwright.v1.FindCallsResponse
-	(*ReadCallRequest)(nil),       // 7: callwright.v1.ReadCallRequest
-	(*ReadCallResponse)(nil),      // 8: callwright.v1.ReadCallResponse
-	(*AssistantCall)(nil),         // 9: callwright.v1.AssistantCall
-	(AgentSort)(0),                // 10: callwright.v1.AgentSort
-	(*Agent)(nil),                 // 11: callwright.v1.Agent
-	(CallStatus)(0),               // 12: callwright.v1.CallStatus
-	(Direction)(0),                // 13: callwright.v1.Direction
-	(AnsweredBy)(0),               // 14: callwright.v1.AnsweredBy
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(CallSort)(0),                    // 0: callwright.v1.CallSort
+	(*FindAgentsRequest)(nil),        // 1: callwright.v1.FindAgentsRequest
+	(*FindAgentsResponse)(nil),       // 2: callwright.v1.FindAgentsResponse
+	(*ReadAgentRequest)(nil),         // 3: callwright.v1.ReadAgentRequest
+	(*ReadAgentResponse)(nil),        // 4: callwright.v1.ReadAgentResponse
+	(*FindCallsRequest)(nil),         // 5: callwright.v1.FindCallsRequest
+	(*FindCallsResponse)(nil),        // 6: callwright.v1.FindCallsResponse
+	(*ReadCallRequest)(nil),          // 7: callwright.v1.ReadCallRequest
+	(*ReadCallResponse)(nil),         // 8: callwright.v1.ReadCallResponse
+	(*AssistantCall)(nil),            // 9: callwright.v1.AssistantCall
+	(*ListToolAccessesRequest)(nil),  // 10: callwright.v1.ListToolAccessesRequest
+	(*ListToolAccessesResponse)(nil), // 11: callwright.v1.ListToolAccessesResponse
+	(*ToolAccess)(nil),               // 12: callwright.v1.ToolAccess
+	(AgentSort)(0),                   // 13: callwright.v1.AgentSort
+	(*Agent)(nil),                    // 14: callwright.v1.Agent
+	(CallStatus)(0),                  // 15: callwright.v1.CallStatus
+	(Direction)(0),                   // 16: callwright.v1.Direction
+	(AnsweredBy)(0),                  // 17: callwright.v1.AnsweredBy
+	(*timestamppb.Timestamp)(nil),    // 18: google.protobuf.Timestamp
+	(*Pagination)(nil),               // 19: callwright.v1.Pagination
 }
 var file_callwright_v1_assistant_proto_depIdxs = []int32{
-	10, // 0: callwright.v1.FindAgentsRequest.sort:type_name -> callwright.v1.AgentSort
-	11, // 1: callwright.v1.FindAgentsResponse.agents:type_name -> callwright.v1.Agent
-	11, // 2: callwright.v1.ReadAgentResponse.agent:type_name -> callwright.v1.Agent
-	12, // 3: callwright.v1.FindCallsRequest.status:type_name -> callwright.v1.CallStatus
-	13, // 4: callwright.v1.FindCallsRequest.direction:type_name -> callwright.v1.Direction
-	14, // 5: callwright.v1.FindCallsRequest.answered_by:type_name -> callwright.v1.AnsweredBy
+	13, // 0: callwright.v1.FindAgentsRequest.sort:type_name -> callwright.v1.AgentSort
+	14, // 1: callwright.v1.FindAgentsResponse.agents:type_name -> callwright.v1.Agent
+	14, // 2: callwright.v1.ReadAgentResponse.agent:type_name -> callwright.v1.Agent
+	15, // 3: callwright.v1.FindCallsRequest.status:type_name -> callwright.v1.CallStatus
+	16, // 4: callwright.v1.FindCallsRequest.direction:type_name -> callwright.v1.Direction
+	17, // 5: callwright.v1.FindCallsRequest.answered_by:type_name -> callwright.v1.AnsweredBy
 	0,  // 6: callwright.v1.FindCallsRequest.sort:type_name -> callwright.v1.CallSort
 	9,  // 7: callwright.v1.FindCallsResponse.calls:type_name -> callwright.v1.AssistantCall
 	9,  // 8: callwright.v1.ReadCallResponse.call:type_name -> callwright.v1.AssistantCall
-	12, // 9: callwright.v1.AssistantCall.status:type_name -> callwright.v1.CallStatus
-	13, // 10: callwright.v1.AssistantCall.direction:type_name -> callwright.v1.Direction
-	14, // 11: callwright.v1.AssistantCall.answered_by:type_name -> callwright.v1.AnsweredBy
-	15, // 12: callwright.v1.AssistantCall.created_at:type_name -> google.protobuf.Timestamp
-	15, // 13: callwright.v1.AssistantCall.schedule_time:type_name -> google.protobuf.Timestamp
-	15, // 14: callwright.v1.AssistantCall.retry_after:type_name -> google.protobuf.Timestamp
-	1,  // 15: callwright.v1.AssistantService.FindAgents:input_type -> callwright.v1.FindAgentsRequest
-	3,  // 16: callwright.v1.AssistantService.ReadAgent:input_type -> callwright.v1.ReadAgentRequest
-	5,  // 17: callwright.v1.AssistantService.FindCalls:input_type -> callwright.v1.FindCallsRequest
-	7,  // 18: callwright.v1.AssistantService.ReadCall:input_type -> callwright.v1.ReadCallRequest
-	2,  // 19: callwright.v1.AssistantService.FindAgents:output_type -> callwright.v1.FindAgentsResponse
-	4,  // 20: callwright.v1.AssistantService.ReadAgent:output_type -> callwright.v1.ReadAgentResponse
-	6,  // 21: callwright.v1.AssistantService.FindCalls:output_type -> callwright.v1.FindCallsResponse
-	8,  // 22: callwright.v1.AssistantService.ReadCall:output_type -> callwright.v1.ReadCallResponse
-	19, // [19:23] is the sub-list for method output_type
-	15, // [15:19] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	15, // 9: callwright.v1.AssistantCall.status:type_name -> callwright.v1.CallStatus
+	16, // 10: callwright.v1.AssistantCall.direction:type_name -> callwright.v1.Direction
+	17, // 11: callwright.v1.AssistantCall.answered_by:type_name -> callwright.v1.AnsweredBy
+	18, // 12: callwright.v1.AssistantCall.created_at:type_name -> google.protobuf.Timestamp
+	18, // 13: callwright.v1.AssistantCall.schedule_time:type_name -> google.protobuf.Timestamp
+	18, // 14: callwright.v1.AssistantCall.retry_after:type_name -> google.protobuf.Timestamp
+	12, // 15: callwright.v1.ListToolAccessesResponse.data:type_name -> callwright.v1.ToolAccess
+	19, // 16: callwright.v1.ListToolAccessesResponse.pagination:type_name -> callwright.v1.Pagination
+	18, // 17: callwright.v1.ToolAccess.created_at:type_name -> google.protobuf.Timestamp
+	1,  // 18: callwright.v1.AssistantService.FindAgents:input_type -> callwright.v1.FindAgentsRequest
+	3,  // 19: callwright.v1.AssistantService.ReadAgent:input_type -> callwright.v1.ReadAgentRequest
+	5,  // 20: callwright.v1.AssistantService.FindCalls:input_type -> callwright.v1.FindCallsRequest
+	7,  // 21: callwright.v1.AssistantService.ReadCall:input_type -> callwright.v1.ReadCallRequest
+	10, // 22: callwright.v1.AssistantService.ListToolAccesses:input_type -> callwright.v1.ListToolAccessesRequest
+	2,  // 23: callwright.v1.AssistantService.FindAgents:output_type -> callwright.v1.FindAgentsResponse
+	4,  // 24: callwright.v1.AssistantService.ReadAgent:output_type -> callwright.v1.ReadAgentResponse
+	6,  // 25: callwright.v1.AssistantService.FindCalls:output_type -> callwright.v1.FindCallsResponse
+	8,  // 26: callwright.v1.AssistantService.ReadCall:output_type -> callwright.v1.ReadCallResponse
+	11, // 27: callwright.v1.AssistantService.ListToolAccesses:output_type -> callwright.v1.ListToolAccessesResponse
+	23, // [23:28] is the sub-list for method output_type
+	18, // [18:23] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_callwright_v1_assistant_proto_init() }
@@ -996,17 +1234,20 @@ func file_callwright_v1_assistant_proto_init() {
 	}
 	file_callwright_v1_agent_proto_init()
 	file_callwright_v1_call_proto_init()
+	file_callwright_v1_pagination_proto_init()
 	file_callwright_v1_rest_proto_init()
 	file_callwright_v1_assistant_proto_msgTypes[0].OneofWrappers = []any{}
 	file_callwright_v1_assistant_proto_msgTypes[4].OneofWrappers = []any{}
 	file_callwright_v1_assistant_proto_msgTypes[8].OneofWrappers = []any{}
+	file_callwright_v1_assistant_proto_msgTypes[9].OneofWrappers = []any{}
+	file_callwright_v1_assistant_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_callwright_v1_assistant_proto_rawDesc), len(file_callwright_v1_assistant_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   9,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,10 +19,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AssistantService_FindAgents_FullMethodName = "/callwright.v1.AssistantService/FindAgents"
-	AssistantService_ReadAgent_FullMethodName  = "/callwright.v1.AssistantService/ReadAgent"
-	AssistantService_FindCalls_FullMethodName  = "/callwright.v1.AssistantService/FindCalls"
-	AssistantService_ReadCall_FullMethodName   = "/callwright.v1.AssistantService/ReadCall"
+	AssistantService_FindAgents_FullMethodName       = "/callwright.v1.AssistantService/FindAgents"
+	AssistantService_ReadAgent_FullMethodName        = "/callwright.v1.AssistantService/ReadAgent"
+	AssistantService_FindCalls_FullMethodName        = "/callwright.v1.AssistantService/FindCalls"
+	AssistantService_ReadCall_FullMethodName         = "/callwright.v1.AssistantService/ReadCall"
+	AssistantService_ListToolAccesses_FullMethodName = "/callwright.v1.AssistantService/ListToolAccesses"
 )
 
 // AssistantServiceClient is the client API for AssistantService service.
@@ -40,6 +41,8 @@ type AssistantServiceClient interface {
 	FindCalls(ctx context.Context, in *FindCallsRequest, opts ...grpc.CallOption) (*FindCallsResponse, error)
 	// Reads a call with its transcript.
 	ReadCall(ctx context.Context, in *ReadCallRequest, opts ...grpc.CallOption) (*ReadCallResponse, error)
+	// Lists who asked which tool when, newest first.
+	ListToolAccesses(ctx context.Context, in *ListToolAccessesRequest, opts ...grpc.CallOption) (*ListToolAccessesResponse, error)
 }
 
 type assistantServiceClient struct {
@@ -90,6 +93,16 @@ func (c *assistantServiceClient) ReadCall(ctx context.Context, in *ReadCallReque
 	return out, nil
 }
 
+func (c *assistantServiceClient) ListToolAccesses(ctx context.Context, in *ListToolAccessesRequest, opts ...grpc.CallOption) (*ListToolAccessesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListToolAccessesResponse)
+	err := c.cc.Invoke(ctx, AssistantService_ListToolAccesses_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AssistantServiceServer is the server API for AssistantService service.
 // All implementations must embed UnimplementedAssistantServiceServer
 // for forward compatibility.
@@ -105,6 +118,8 @@ type AssistantServiceServer interface {
 	FindCalls(context.Context, *FindCallsRequest) (*FindCallsResponse, error)
 	// Reads a call with its transcript.
 	ReadCall(context.Context, *ReadCallRequest) (*ReadCallResponse, error)
+	// Lists who asked which tool when, newest first.
+	ListToolAccesses(context.Context, *ListToolAccessesRequest) (*ListToolAccessesResponse, error)
 	mustEmbedUnimplementedAssistantServiceServer()
 }
 
@@ -126,6 +141,9 @@ func (UnimplementedAssistantServiceServer) FindCalls(context.Context, *FindCalls
 }
 func (UnimplementedAssistantServiceServer) ReadCall(context.Context, *ReadCallRequest) (*ReadCallResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReadCall not implemented")
+}
+func (UnimplementedAssistantServiceServer) ListToolAccesses(context.Context, *ListToolAccessesRequest) (*ListToolAccessesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListToolAccesses not implemented")
 }
 func (UnimplementedAssistantServiceServer) mustEmbedUnimplementedAssistantServiceServer() {}
 func (UnimplementedAssistantServiceServer) testEmbeddedByValue()                          {}
@@ -220,6 +238,24 @@ func _AssistantService_ReadCall_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AssistantService_ListToolAccesses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListToolAccessesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AssistantServiceServer).ListToolAccesses(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AssistantService_ListToolAccesses_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AssistantServiceServer).ListToolAccesses(ctx, req.(*ListToolAccessesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AssistantService_ServiceDesc is the grpc.ServiceDesc for AssistantService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -242,6 +278,10 @@ var AssistantService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReadCall",
 			Handler:    _AssistantService_ReadCall_Handler,
+		},
+		{
+			MethodName: "ListToolAccesses",
+			Handler:    _AssistantService_ListToolAccesses_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

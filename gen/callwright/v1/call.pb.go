@@ -500,9 +500,17 @@ type CallDetail struct {
 	AnsweredAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=answered_at,json=answeredAt,proto3,oneof" json:"answered_at,omitempty"`
 	EndedAt    *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=ended_at,json=endedAt,proto3,oneof" json:"ended_at,omitempty"`
 	// Measured times of the conversation, in milliseconds.
-	Latency       *CallLatency `protobuf:"bytes,8,opt,name=latency,proto3" json:"latency,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Latency *CallLatency `protobuf:"bytes,8,opt,name=latency,proto3" json:"latency,omitempty"`
+	// What was concluded after the call; null until then, and when the content is withheld.
+	Analysis *CallAnalysis `protobuf:"bytes,9,opt,name=analysis,proto3" json:"analysis,omitempty"`
+	// Transcript, analysis and recording are withheld on purpose.
+	ContentRedacted bool `protobuf:"varint,10,opt,name=content_redacted,json=contentRedacted,proto3" json:"content_redacted,omitempty"`
+	// Why: hipaa.
+	RedactionReason *string `protobuf:"bytes,11,opt,name=redaction_reason,json=redactionReason,proto3,oneof" json:"redaction_reason,omitempty"`
+	// When the content was deleted, because of the agent's retention_period or after the analysis of a redacted call.
+	ContentDeletedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=content_deleted_at,json=contentDeletedAt,proto3,oneof" json:"content_deleted_at,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *CallDetail) Reset() {
@@ -591,6 +599,142 @@ func (x *CallDetail) GetLatency() *CallLatency {
 	return nil
 }
 
+func (x *CallDetail) GetAnalysis() *CallAnalysis {
+	if x != nil {
+		return x.Analysis
+	}
+	return nil
+}
+
+func (x *CallDetail) GetContentRedacted() bool {
+	if x != nil {
+		return x.ContentRedacted
+	}
+	return false
+}
+
+func (x *CallDetail) GetRedactionReason() string {
+	if x != nil && x.RedactionReason != nil {
+		return *x.RedactionReason
+	}
+	return ""
+}
+
+func (x *CallDetail) GetContentDeletedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ContentDeletedAt
+	}
+	return nil
+}
+
+// What was concluded after a call.
+type CallAnalysis struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Summary *string                `protobuf:"bytes,1,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
+	// Result of the agent's summary action: {action_id, name, content}, or null.
+	PersonalizedCallSummary string `protobuf:"bytes,2,opt,name=personalized_call_summary,json=personalizedCallSummary,proto3" json:"personalized_call_summary,omitempty"`
+	// Success checks that matched: {action_id, key, name, icon, matched}.
+	CallTags string `protobuf:"bytes,3,opt,name=call_tags,json=callTags,proto3" json:"call_tags,omitempty"`
+	// Results of extract-data actions: {action_id, key, name, format, value}.
+	ExtractedFields string `protobuf:"bytes,4,opt,name=extracted_fields,json=extractedFields,proto3" json:"extracted_fields,omitempty"`
+	// The workspace's label of the call.
+	CallTagId *string `protobuf:"bytes,5,opt,name=call_tag_id,json=callTagId,proto3,oneof" json:"call_tag_id,omitempty"`
+	// Who concluded it: a model's name, or builtin.
+	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
+	// Why parts are missing, for people.
+	Problem *string `protobuf:"bytes,7,opt,name=problem,proto3,oneof" json:"problem,omitempty"`
+	// Null when nothing but the tag is there.
+	AnalyzedAt    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=analyzed_at,json=analyzedAt,proto3,oneof" json:"analyzed_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallAnalysis) Reset() {
+	*x = CallAnalysis{}
+	mi := &file_callwright_v1_call_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallAnalysis) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallAnalysis) ProtoMessage() {}
+
+func (x *CallAnalysis) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_call_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallAnalysis.ProtoReflect.Descriptor instead.
+func (*CallAnalysis) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CallAnalysis) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
+}
+
+func (x *CallAnalysis) GetPersonalizedCallSummary() string {
+	if x != nil {
+		return x.PersonalizedCallSummary
+	}
+	return ""
+}
+
+func (x *CallAnalysis) GetCallTags() string {
+	if x != nil {
+		return x.CallTags
+	}
+	return ""
+}
+
+func (x *CallAnalysis) GetExtractedFields() string {
+	if x != nil {
+		return x.ExtractedFields
+	}
+	return ""
+}
+
+func (x *CallAnalysis) GetCallTagId() string {
+	if x != nil && x.CallTagId != nil {
+		return *x.CallTagId
+	}
+	return ""
+}
+
+func (x *CallAnalysis) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *CallAnalysis) GetProblem() string {
+	if x != nil && x.Problem != nil {
+		return *x.Problem
+	}
+	return ""
+}
+
+func (x *CallAnalysis) GetAnalyzedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AnalyzedAt
+	}
+	return nil
+}
+
 // Measured times of a conversation, in milliseconds.
 type CallLatency struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -606,7 +750,7 @@ type CallLatency struct {
 
 func (x *CallLatency) Reset() {
 	*x = CallLatency{}
-	mi := &file_callwright_v1_call_proto_msgTypes[3]
+	mi := &file_callwright_v1_call_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -618,7 +762,7 @@ func (x *CallLatency) String() string {
 func (*CallLatency) ProtoMessage() {}
 
 func (x *CallLatency) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[3]
+	mi := &file_callwright_v1_call_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -631,7 +775,7 @@ func (x *CallLatency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallLatency.ProtoReflect.Descriptor instead.
 func (*CallLatency) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{3}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CallLatency) GetGreetingMs() int32 {
@@ -675,7 +819,7 @@ type PlaceCallRequest struct {
 
 func (x *PlaceCallRequest) Reset() {
 	*x = PlaceCallRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[4]
+	mi := &file_callwright_v1_call_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -687,7 +831,7 @@ func (x *PlaceCallRequest) String() string {
 func (*PlaceCallRequest) ProtoMessage() {}
 
 func (x *PlaceCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[4]
+	mi := &file_callwright_v1_call_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -700,7 +844,7 @@ func (x *PlaceCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceCallRequest.ProtoReflect.Descriptor instead.
 func (*PlaceCallRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{4}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PlaceCallRequest) GetTo() string {
@@ -747,7 +891,7 @@ type PlaceCallResponse struct {
 
 func (x *PlaceCallResponse) Reset() {
 	*x = PlaceCallResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[5]
+	mi := &file_callwright_v1_call_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -759,7 +903,7 @@ func (x *PlaceCallResponse) String() string {
 func (*PlaceCallResponse) ProtoMessage() {}
 
 func (x *PlaceCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[5]
+	mi := &file_callwright_v1_call_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -772,7 +916,7 @@ func (x *PlaceCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceCallResponse.ProtoReflect.Descriptor instead.
 func (*PlaceCallResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{5}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PlaceCallResponse) GetData() *PlacedCall {
@@ -793,7 +937,7 @@ type PlacedCall struct {
 
 func (x *PlacedCall) Reset() {
 	*x = PlacedCall{}
-	mi := &file_callwright_v1_call_proto_msgTypes[6]
+	mi := &file_callwright_v1_call_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -805,7 +949,7 @@ func (x *PlacedCall) String() string {
 func (*PlacedCall) ProtoMessage() {}
 
 func (x *PlacedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[6]
+	mi := &file_callwright_v1_call_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -818,7 +962,7 @@ func (x *PlacedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlacedCall.ProtoReflect.Descriptor instead.
 func (*PlacedCall) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{6}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PlacedCall) GetStatus() string {
@@ -851,7 +995,7 @@ type ListCallsRequest struct {
 
 func (x *ListCallsRequest) Reset() {
 	*x = ListCallsRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[7]
+	mi := &file_callwright_v1_call_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +1007,7 @@ func (x *ListCallsRequest) String() string {
 func (*ListCallsRequest) ProtoMessage() {}
 
 func (x *ListCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[7]
+	mi := &file_callwright_v1_call_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +1020,7 @@ func (x *ListCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCallsRequest.ProtoReflect.Descriptor instead.
 func (*ListCallsRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{7}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListCallsRequest) GetSkip() int32 {
@@ -920,7 +1064,7 @@ type ListCallsResponse struct {
 
 func (x *ListCallsResponse) Reset() {
 	*x = ListCallsResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[8]
+	mi := &file_callwright_v1_call_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1076,7 @@ func (x *ListCallsResponse) String() string {
 func (*ListCallsResponse) ProtoMessage() {}
 
 func (x *ListCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[8]
+	mi := &file_callwright_v1_call_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1089,7 @@ func (x *ListCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCallsResponse.ProtoReflect.Descriptor instead.
 func (*ListCallsResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{8}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListCallsResponse) GetCalls() []*Call {
@@ -978,7 +1122,7 @@ type GetCallRequest struct {
 
 func (x *GetCallRequest) Reset() {
 	*x = GetCallRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[9]
+	mi := &file_callwright_v1_call_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +1134,7 @@ func (x *GetCallRequest) String() string {
 func (*GetCallRequest) ProtoMessage() {}
 
 func (x *GetCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[9]
+	mi := &file_callwright_v1_call_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,7 +1147,7 @@ func (x *GetCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCallRequest.ProtoReflect.Descriptor instead.
 func (*GetCallRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{9}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetCallRequest) GetId() string {
@@ -1022,7 +1166,7 @@ type GetCallResponse struct {
 
 func (x *GetCallResponse) Reset() {
 	*x = GetCallResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[10]
+	mi := &file_callwright_v1_call_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1034,7 +1178,7 @@ func (x *GetCallResponse) String() string {
 func (*GetCallResponse) ProtoMessage() {}
 
 func (x *GetCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[10]
+	mi := &file_callwright_v1_call_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1047,7 +1191,7 @@ func (x *GetCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCallResponse.ProtoReflect.Descriptor instead.
 func (*GetCallResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{10}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetCallResponse) GetCall() *Call {
@@ -1066,7 +1210,7 @@ type GetCallDetailRequest struct {
 
 func (x *GetCallDetailRequest) Reset() {
 	*x = GetCallDetailRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[11]
+	mi := &file_callwright_v1_call_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1078,7 +1222,7 @@ func (x *GetCallDetailRequest) String() string {
 func (*GetCallDetailRequest) ProtoMessage() {}
 
 func (x *GetCallDetailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[11]
+	mi := &file_callwright_v1_call_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1091,7 +1235,7 @@ func (x *GetCallDetailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCallDetailRequest.ProtoReflect.Descriptor instead.
 func (*GetCallDetailRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{11}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetCallDetailRequest) GetId() string {
@@ -1110,7 +1254,7 @@ type GetCallDetailResponse struct {
 
 func (x *GetCallDetailResponse) Reset() {
 	*x = GetCallDetailResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[12]
+	mi := &file_callwright_v1_call_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1122,7 +1266,7 @@ func (x *GetCallDetailResponse) String() string {
 func (*GetCallDetailResponse) ProtoMessage() {}
 
 func (x *GetCallDetailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[12]
+	mi := &file_callwright_v1_call_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1135,7 +1279,7 @@ func (x *GetCallDetailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCallDetailResponse.ProtoReflect.Descriptor instead.
 func (*GetCallDetailResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{12}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetCallDetailResponse) GetData() *CallDetail {
@@ -1154,7 +1298,7 @@ type CancelCallRequest struct {
 
 func (x *CancelCallRequest) Reset() {
 	*x = CancelCallRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[13]
+	mi := &file_callwright_v1_call_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1310,7 @@ func (x *CancelCallRequest) String() string {
 func (*CancelCallRequest) ProtoMessage() {}
 
 func (x *CancelCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[13]
+	mi := &file_callwright_v1_call_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1323,7 @@ func (x *CancelCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelCallRequest.ProtoReflect.Descriptor instead.
 func (*CancelCallRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{13}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CancelCallRequest) GetId() string {
@@ -1198,7 +1342,7 @@ type CancelCallResponse struct {
 
 func (x *CancelCallResponse) Reset() {
 	*x = CancelCallResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[14]
+	mi := &file_callwright_v1_call_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1210,7 +1354,7 @@ func (x *CancelCallResponse) String() string {
 func (*CancelCallResponse) ProtoMessage() {}
 
 func (x *CancelCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[14]
+	mi := &file_callwright_v1_call_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1223,7 +1367,7 @@ func (x *CancelCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelCallResponse.ProtoReflect.Descriptor instead.
 func (*CancelCallResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{14}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CancelCallResponse) GetData() *Call {
@@ -1242,7 +1386,7 @@ type DeleteCallRequest struct {
 
 func (x *DeleteCallRequest) Reset() {
 	*x = DeleteCallRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[15]
+	mi := &file_callwright_v1_call_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1254,7 +1398,7 @@ func (x *DeleteCallRequest) String() string {
 func (*DeleteCallRequest) ProtoMessage() {}
 
 func (x *DeleteCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[15]
+	mi := &file_callwright_v1_call_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1267,7 +1411,7 @@ func (x *DeleteCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCallRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCallRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{15}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteCallRequest) GetId() string {
@@ -1286,7 +1430,7 @@ type DeleteCallResponse struct {
 
 func (x *DeleteCallResponse) Reset() {
 	*x = DeleteCallResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[16]
+	mi := &file_callwright_v1_call_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1298,7 +1442,7 @@ func (x *DeleteCallResponse) String() string {
 func (*DeleteCallResponse) ProtoMessage() {}
 
 func (x *DeleteCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[16]
+	mi := &file_callwright_v1_call_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1311,7 +1455,7 @@ func (x *DeleteCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCallResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCallResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{16}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteCallResponse) GetMessage() string {
@@ -1334,7 +1478,7 @@ type StreamRecordingRequest struct {
 
 func (x *StreamRecordingRequest) Reset() {
 	*x = StreamRecordingRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[17]
+	mi := &file_callwright_v1_call_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1346,7 +1490,7 @@ func (x *StreamRecordingRequest) String() string {
 func (*StreamRecordingRequest) ProtoMessage() {}
 
 func (x *StreamRecordingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[17]
+	mi := &file_callwright_v1_call_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1359,7 +1503,7 @@ func (x *StreamRecordingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamRecordingRequest.ProtoReflect.Descriptor instead.
 func (*StreamRecordingRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{17}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StreamRecordingRequest) GetId() string {
@@ -1396,7 +1540,7 @@ type StreamRecordingResponse struct {
 
 func (x *StreamRecordingResponse) Reset() {
 	*x = StreamRecordingResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[18]
+	mi := &file_callwright_v1_call_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1408,7 +1552,7 @@ func (x *StreamRecordingResponse) String() string {
 func (*StreamRecordingResponse) ProtoMessage() {}
 
 func (x *StreamRecordingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[18]
+	mi := &file_callwright_v1_call_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1421,7 +1565,7 @@ func (x *StreamRecordingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamRecordingResponse.ProtoReflect.Descriptor instead.
 func (*StreamRecordingResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{18}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StreamRecordingResponse) GetPart() isStreamRecordingResponse_Part {
@@ -1479,7 +1623,7 @@ type RecordingInfo struct {
 
 func (x *RecordingInfo) Reset() {
 	*x = RecordingInfo{}
-	mi := &file_callwright_v1_call_proto_msgTypes[19]
+	mi := &file_callwright_v1_call_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1491,7 +1635,7 @@ func (x *RecordingInfo) String() string {
 func (*RecordingInfo) ProtoMessage() {}
 
 func (x *RecordingInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[19]
+	mi := &file_callwright_v1_call_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1504,7 +1648,7 @@ func (x *RecordingInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordingInfo.ProtoReflect.Descriptor instead.
 func (*RecordingInfo) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{19}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RecordingInfo) GetMediaType() string {
@@ -1583,7 +1727,7 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\acontent\x18\x02 \x01(\tR\acontent\x12\x19\n" +
 	"\bstart_ms\x18\x03 \x01(\x05R\astartMs\x12\x15\n" +
 	"\x06end_ms\x18\x04 \x01(\x05R\x05endMs\x12 \n" +
-	"\vinterrupted\x18\x05 \x01(\bR\vinterrupted:\x04\x88\xb5\x18\x01\"\xc8\x04\n" +
+	"\vinterrupted\x18\x05 \x01(\bR\vinterrupted:\x04\x88\xb5\x18\x01\"\xd7\x06\n" +
 	"\n" +
 	"CallDetail\x12/\n" +
 	"\x04call\x18\x01 \x01(\v2\x13.callwright.v1.CallB\x06\x8a\xb5\x18\x02P\x01R\x04call\x12\x1e\n" +
@@ -1596,14 +1740,37 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\vanswered_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\n" +
 	"answeredAt\x88\x01\x01\x12:\n" +
 	"\bended_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampH\x02R\aendedAt\x88\x01\x01\x124\n" +
-	"\alatency\x18\b \x01(\v2\x1a.callwright.v1.CallLatencyR\alatency\x1a<\n" +
+	"\alatency\x18\b \x01(\v2\x1a.callwright.v1.CallLatencyR\alatency\x127\n" +
+	"\banalysis\x18\t \x01(\v2\x1b.callwright.v1.CallAnalysisR\banalysis\x12)\n" +
+	"\x10content_redacted\x18\n" +
+	" \x01(\bR\x0fcontentRedacted\x12.\n" +
+	"\x10redaction_reason\x18\v \x01(\tH\x03R\x0fredactionReason\x88\x01\x01\x12M\n" +
+	"\x12content_deleted_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampH\x04R\x10contentDeletedAt\x88\x01\x01\x1a<\n" +
 	"\x0eVariablesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01:\x04\x88\xb5\x18\x01B\f\n" +
 	"\n" +
 	"_dialed_atB\x0e\n" +
 	"\f_answered_atB\v\n" +
-	"\t_ended_at\"\xb3\x01\n" +
+	"\t_ended_atB\x13\n" +
+	"\x11_redaction_reasonB\x15\n" +
+	"\x13_content_deleted_at\"\xb4\x03\n" +
+	"\fCallAnalysis\x12\x1d\n" +
+	"\asummary\x18\x01 \x01(\tH\x00R\asummary\x88\x01\x01\x12E\n" +
+	"\x19personalized_call_summary\x18\x02 \x01(\tB\t\x8a\xb5\x18\x052\x03anyR\x17personalizedCallSummary\x12&\n" +
+	"\tcall_tags\x18\x03 \x01(\tB\t\x8a\xb5\x18\x052\x03anyR\bcallTags\x124\n" +
+	"\x10extracted_fields\x18\x04 \x01(\tB\t\x8a\xb5\x18\x052\x03anyR\x0fextractedFields\x12)\n" +
+	"\vcall_tag_id\x18\x05 \x01(\tB\x04\x90\xb5\x18\tH\x01R\tcallTagId\x88\x01\x01\x12\x16\n" +
+	"\x06source\x18\x06 \x01(\tR\x06source\x12\x1d\n" +
+	"\aproblem\x18\a \x01(\tH\x02R\aproblem\x88\x01\x01\x12@\n" +
+	"\vanalyzed_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampH\x03R\n" +
+	"analyzedAt\x88\x01\x01:\x04\x88\xb5\x18\x01B\n" +
+	"\n" +
+	"\b_summaryB\x0e\n" +
+	"\f_call_tag_idB\n" +
+	"\n" +
+	"\b_problemB\x0e\n" +
+	"\f_analyzed_at\"\xb3\x01\n" +
 	"\vCallLatency\x12$\n" +
 	"\vgreeting_ms\x18\x01 \x01(\x05H\x00R\n" +
 	"greetingMs\x88\x01\x01\x12#\n" +
@@ -1726,7 +1893,7 @@ func file_callwright_v1_call_proto_rawDescGZIP() []byte {
 }
 
 var file_callwright_v1_call_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_callwright_v1_call_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_callwright_v1_call_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_callwright_v1_call_proto_goTypes = []any{
 	(CallStatus)(0),                 // 0: callwright.v1.CallStatus
 	(Direction)(0),                  // 1: callwright.v1.Direction
@@ -1734,68 +1901,72 @@ var file_callwright_v1_call_proto_goTypes = []any{
 	(*Call)(nil),                    // 3: callwright.v1.Call
 	(*Turn)(nil),                    // 4: callwright.v1.Turn
 	(*CallDetail)(nil),              // 5: callwright.v1.CallDetail
-	(*CallLatency)(nil),             // 6: callwright.v1.CallLatency
-	(*PlaceCallRequest)(nil),        // 7: callwright.v1.PlaceCallRequest
-	(*PlaceCallResponse)(nil),       // 8: callwright.v1.PlaceCallResponse
-	(*PlacedCall)(nil),              // 9: callwright.v1.PlacedCall
-	(*ListCallsRequest)(nil),        // 10: callwright.v1.ListCallsRequest
-	(*ListCallsResponse)(nil),       // 11: callwright.v1.ListCallsResponse
-	(*GetCallRequest)(nil),          // 12: callwright.v1.GetCallRequest
-	(*GetCallResponse)(nil),         // 13: callwright.v1.GetCallResponse
-	(*GetCallDetailRequest)(nil),    // 14: callwright.v1.GetCallDetailRequest
-	(*GetCallDetailResponse)(nil),   // 15: callwright.v1.GetCallDetailResponse
-	(*CancelCallRequest)(nil),       // 16: callwright.v1.CancelCallRequest
-	(*CancelCallResponse)(nil),      // 17: callwright.v1.CancelCallResponse
-	(*DeleteCallRequest)(nil),       // 18: callwright.v1.DeleteCallRequest
-	(*DeleteCallResponse)(nil),      // 19: callwright.v1.DeleteCallResponse
-	(*StreamRecordingRequest)(nil),  // 20: callwright.v1.StreamRecordingRequest
-	(*StreamRecordingResponse)(nil), // 21: callwright.v1.StreamRecordingResponse
-	(*RecordingInfo)(nil),           // 22: callwright.v1.RecordingInfo
-	nil,                             // 23: callwright.v1.CallDetail.VariablesEntry
-	nil,                             // 24: callwright.v1.PlaceCallRequest.VariablesEntry
-	(*timestamppb.Timestamp)(nil),   // 25: google.protobuf.Timestamp
+	(*CallAnalysis)(nil),            // 6: callwright.v1.CallAnalysis
+	(*CallLatency)(nil),             // 7: callwright.v1.CallLatency
+	(*PlaceCallRequest)(nil),        // 8: callwright.v1.PlaceCallRequest
+	(*PlaceCallResponse)(nil),       // 9: callwright.v1.PlaceCallResponse
+	(*PlacedCall)(nil),              // 10: callwright.v1.PlacedCall
+	(*ListCallsRequest)(nil),        // 11: callwright.v1.ListCallsRequest
+	(*ListCallsResponse)(nil),       // 12: callwright.v1.ListCallsResponse
+	(*GetCallRequest)(nil),          // 13: callwright.v1.GetCallRequest
+	(*GetCallResponse)(nil),         // 14: callwright.v1.GetCallResponse
+	(*GetCallDetailRequest)(nil),    // 15: callwright.v1.GetCallDetailRequest
+	(*GetCallDetailResponse)(nil),   // 16: callwright.v1.GetCallDetailResponse
+	(*CancelCallRequest)(nil),       // 17: callwright.v1.CancelCallRequest
+	(*CancelCallResponse)(nil),      // 18: callwright.v1.CancelCallResponse
+	(*DeleteCallRequest)(nil),       // 19: callwright.v1.DeleteCallRequest
+	(*DeleteCallResponse)(nil),      // 20: callwright.v1.DeleteCallResponse
+	(*StreamRecordingRequest)(nil),  // 21: callwright.v1.StreamRecordingRequest
+	(*StreamRecordingResponse)(nil), // 22: callwright.v1.StreamRecordingResponse
+	(*RecordingInfo)(nil),           // 23: callwright.v1.RecordingInfo
+	nil,                             // 24: callwright.v1.CallDetail.VariablesEntry
+	nil,                             // 25: callwright.v1.PlaceCallRequest.VariablesEntry
+	(*timestamppb.Timestamp)(nil),   // 26: google.protobuf.Timestamp
 }
 var file_callwright_v1_call_proto_depIdxs = []int32{
-	25, // 0: callwright.v1.Call.created_at:type_name -> google.protobuf.Timestamp
+	26, // 0: callwright.v1.Call.created_at:type_name -> google.protobuf.Timestamp
 	0,  // 1: callwright.v1.Call.status:type_name -> callwright.v1.CallStatus
 	1,  // 2: callwright.v1.Call.direction:type_name -> callwright.v1.Direction
 	2,  // 3: callwright.v1.Call.answered_by:type_name -> callwright.v1.AnsweredBy
-	25, // 4: callwright.v1.Call.retry_after:type_name -> google.protobuf.Timestamp
-	25, // 5: callwright.v1.Call.schedule_time:type_name -> google.protobuf.Timestamp
+	26, // 4: callwright.v1.Call.retry_after:type_name -> google.protobuf.Timestamp
+	26, // 5: callwright.v1.Call.schedule_time:type_name -> google.protobuf.Timestamp
 	3,  // 6: callwright.v1.CallDetail.call:type_name -> callwright.v1.Call
 	4,  // 7: callwright.v1.CallDetail.transcript_object:type_name -> callwright.v1.Turn
-	23, // 8: callwright.v1.CallDetail.variables:type_name -> callwright.v1.CallDetail.VariablesEntry
-	25, // 9: callwright.v1.CallDetail.dialed_at:type_name -> google.protobuf.Timestamp
-	25, // 10: callwright.v1.CallDetail.answered_at:type_name -> google.protobuf.Timestamp
-	25, // 11: callwright.v1.CallDetail.ended_at:type_name -> google.protobuf.Timestamp
-	6,  // 12: callwright.v1.CallDetail.latency:type_name -> callwright.v1.CallLatency
-	24, // 13: callwright.v1.PlaceCallRequest.variables:type_name -> callwright.v1.PlaceCallRequest.VariablesEntry
-	9,  // 14: callwright.v1.PlaceCallResponse.data:type_name -> callwright.v1.PlacedCall
-	3,  // 15: callwright.v1.ListCallsResponse.calls:type_name -> callwright.v1.Call
-	3,  // 16: callwright.v1.GetCallResponse.call:type_name -> callwright.v1.Call
-	5,  // 17: callwright.v1.GetCallDetailResponse.data:type_name -> callwright.v1.CallDetail
-	3,  // 18: callwright.v1.CancelCallResponse.data:type_name -> callwright.v1.Call
-	22, // 19: callwright.v1.StreamRecordingResponse.info:type_name -> callwright.v1.RecordingInfo
-	25, // 20: callwright.v1.RecordingInfo.modified_at:type_name -> google.protobuf.Timestamp
-	7,  // 21: callwright.v1.CallService.PlaceCall:input_type -> callwright.v1.PlaceCallRequest
-	10, // 22: callwright.v1.CallService.ListCalls:input_type -> callwright.v1.ListCallsRequest
-	12, // 23: callwright.v1.CallService.GetCall:input_type -> callwright.v1.GetCallRequest
-	14, // 24: callwright.v1.CallService.GetCallDetail:input_type -> callwright.v1.GetCallDetailRequest
-	16, // 25: callwright.v1.CallService.CancelCall:input_type -> callwright.v1.CancelCallRequest
-	18, // 26: callwright.v1.CallService.DeleteCall:input_type -> callwright.v1.DeleteCallRequest
-	20, // 27: callwright.v1.CallService.StreamRecording:input_type -> callwright.v1.StreamRecordingRequest
-	8,  // 28: callwright.v1.CallService.PlaceCall:output_type -> callwright.v1.PlaceCallResponse
-	11, // 29: callwright.v1.CallService.ListCalls:output_type -> callwright.v1.ListCallsResponse
-	13, // 30: callwright.v1.CallService.GetCall:output_type -> callwright.v1.GetCallResponse
-	15, // 31: callwright.v1.CallService.GetCallDetail:output_type -> callwright.v1.GetCallDetailResponse
-	17, // 32: callwright.v1.CallService.CancelCall:output_type -> callwright.v1.CancelCallResponse
-	19, // 33: callwright.v1.CallService.DeleteCall:output_type -> callwright.v1.DeleteCallResponse
-	21, // 34: callwright.v1.CallService.StreamRecording:output_type -> callwright.v1.StreamRecordingResponse
-	28, // [28:35] is the sub-list for method output_type
-	21, // [21:28] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	24, // 8: callwright.v1.CallDetail.variables:type_name -> callwright.v1.CallDetail.VariablesEntry
+	26, // 9: callwright.v1.CallDetail.dialed_at:type_name -> google.protobuf.Timestamp
+	26, // 10: callwright.v1.CallDetail.answered_at:type_name -> google.protobuf.Timestamp
+	26, // 11: callwright.v1.CallDetail.ended_at:type_name -> google.protobuf.Timestamp
+	7,  // 12: callwright.v1.CallDetail.latency:type_name -> callwright.v1.CallLatency
+	6,  // 13: callwright.v1.CallDetail.analysis:type_name -> callwright.v1.CallAnalysis
+	26, // 14: callwright.v1.CallDetail.content_deleted_at:type_name -> google.protobuf.Timestamp
+	26, // 15: callwright.v1.CallAnalysis.analyzed_at:type_name -> google.protobuf.Timestamp
+	25, // 16: callwright.v1.PlaceCallRequest.variables:type_name -> callwright.v1.PlaceCallRequest.VariablesEntry
+	10, // 17: callwright.v1.PlaceCallResponse.data:type_name -> callwright.v1.PlacedCall
+	3,  // 18: callwright.v1.ListCallsResponse.calls:type_name -> callwright.v1.Call
+	3,  // 19: callwright.v1.GetCallResponse.call:type_name -> callwright.v1.Call
+	5,  // 20: callwright.v1.GetCallDetailResponse.data:type_name -> callwright.v1.CallDetail
+	3,  // 21: callwright.v1.CancelCallResponse.data:type_name -> callwright.v1.Call
+	23, // 22: callwright.v1.StreamRecordingResponse.info:type_name -> callwright.v1.RecordingInfo
+	26, // 23: callwright.v1.RecordingInfo.modified_at:type_name -> google.protobuf.Timestamp
+	8,  // 24: callwright.v1.CallService.PlaceCall:input_type -> callwright.v1.PlaceCallRequest
+	11, // 25: callwright.v1.CallService.ListCalls:input_type -> callwright.v1.ListCallsRequest
+	13, // 26: callwright.v1.CallService.GetCall:input_type -> callwright.v1.GetCallRequest
+	15, // 27: callwright.v1.CallService.GetCallDetail:input_type -> callwright.v1.GetCallDetailRequest
+	17, // 28: callwright.v1.CallService.CancelCall:input_type -> callwright.v1.CancelCallRequest
+	19, // 29: callwright.v1.CallService.DeleteCall:input_type -> callwright.v1.DeleteCallRequest
+	21, // 30: callwright.v1.CallService.StreamRecording:input_type -> callwright.v1.StreamRecordingRequest
+	9,  // 31: callwright.v1.CallService.PlaceCall:output_type -> callwright.v1.PlaceCallResponse
+	12, // 32: callwright.v1.CallService.ListCalls:output_type -> callwright.v1.ListCallsResponse
+	14, // 33: callwright.v1.CallService.GetCall:output_type -> callwright.v1.GetCallResponse
+	16, // 34: callwright.v1.CallService.GetCallDetail:output_type -> callwright.v1.GetCallDetailResponse
+	18, // 35: callwright.v1.CallService.CancelCall:output_type -> callwright.v1.CancelCallResponse
+	20, // 36: callwright.v1.CallService.DeleteCall:output_type -> callwright.v1.DeleteCallResponse
+	22, // 37: callwright.v1.CallService.StreamRecording:output_type -> callwright.v1.StreamRecordingResponse
+	31, // [31:38] is the sub-list for method output_type
+	24, // [24:31] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_callwright_v1_call_proto_init() }
@@ -1807,8 +1978,9 @@ func file_callwright_v1_call_proto_init() {
 	file_callwright_v1_call_proto_msgTypes[0].OneofWrappers = []any{}
 	file_callwright_v1_call_proto_msgTypes[2].OneofWrappers = []any{}
 	file_callwright_v1_call_proto_msgTypes[3].OneofWrappers = []any{}
-	file_callwright_v1_call_proto_msgTypes[7].OneofWrappers = []any{}
-	file_callwright_v1_call_proto_msgTypes[18].OneofWrappers = []any{
+	file_callwright_v1_call_proto_msgTypes[4].OneofWrappers = []any{}
+	file_callwright_v1_call_proto_msgTypes[8].OneofWrappers = []any{}
+	file_callwright_v1_call_proto_msgTypes[19].OneofWrappers = []any{
 		(*StreamRecordingResponse_Info)(nil),
 		(*StreamRecordingResponse_Chunk)(nil),
 	}
@@ -1818,7 +1990,7 @@ func file_callwright_v1_call_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_callwright_v1_call_proto_rawDesc), len(file_callwright_v1_call_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

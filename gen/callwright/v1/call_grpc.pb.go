@@ -40,7 +40,7 @@ type CallServiceClient interface {
 	ListCalls(ctx context.Context, in *ListCallsRequest, opts ...grpc.CallOption) (*ListCallsResponse, error)
 	// Reads a call.
 	GetCall(ctx context.Context, in *GetCallRequest, opts ...grpc.CallOption) (*GetCallResponse, error)
-	// Reads a call with everything known of it: turns, variables, latencies.
+	// Reads a call with everything known of it: turns, analysis, variables, latencies.
 	GetCallDetail(ctx context.Context, in *GetCallDetailRequest, opts ...grpc.CallOption) (*GetCallDetailResponse, error)
 	// Ends a call: before dialing it is canceled, in progress it is hung up.
 	CancelCall(ctx context.Context, in *CancelCallRequest, opts ...grpc.CallOption) (*CancelCallResponse, error)
@@ -150,7 +150,7 @@ type CallServiceServer interface {
 	ListCalls(context.Context, *ListCallsRequest) (*ListCallsResponse, error)
 	// Reads a call.
 	GetCall(context.Context, *GetCallRequest) (*GetCallResponse, error)
-	// Reads a call with everything known of it: turns, variables, latencies.
+	// Reads a call with everything known of it: turns, analysis, variables, latencies.
 	GetCallDetail(context.Context, *GetCallDetailRequest) (*GetCallDetailResponse, error)
 	// Ends a call: before dialing it is canceled, in progress it is hung up.
 	CancelCall(context.Context, *CancelCallRequest) (*CancelCallResponse, error)

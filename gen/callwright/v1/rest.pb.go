@@ -106,6 +106,7 @@ const (
 	Ref_REF_ENROLLMENT   Ref = 15
 	Ref_REF_INVITE       Ref = 16
 	Ref_REF_AUDIT_ENTRY  Ref = 17
+	Ref_REF_TOOL_ACCESS  Ref = 18
 )
 
 // Enum value maps for Ref.
@@ -129,6 +130,7 @@ var (
 		15: "REF_ENROLLMENT",
 		16: "REF_INVITE",
 		17: "REF_AUDIT_ENTRY",
+		18: "REF_TOOL_ACCESS",
 	}
 	Ref_value = map[string]int32{
 		"REF_UNSPECIFIED":  0,
@@ -149,6 +151,7 @@ var (
 		"REF_ENROLLMENT":   15,
 		"REF_INVITE":       16,
 		"REF_AUDIT_ENTRY":  17,
+		"REF_TOOL_ACCESS":  18,
 	}
 )
 
@@ -824,7 +827,7 @@ const file_callwright_v1_rest_proto_rawDesc = "" +
 	"SCOPE_READ\x10\x01\x1a\b\x8a\xb5\x18\x04read\x12\x1a\n" +
 	"\vSCOPE_WRITE\x10\x02\x1a\t\x8a\xb5\x18\x05write\x12\x16\n" +
 	"\tSCOPE_MCP\x10\x03\x1a\a\x8a\xb5\x18\x03mcp\x12\x1a\n" +
-	"\vSCOPE_ADMIN\x10\x04\x1a\t\x8a\xb5\x18\x05admin*\x8e\x04\n" +
+	"\vSCOPE_ADMIN\x10\x04\x1a\t\x8a\xb5\x18\x05admin*\xa3\x04\n" +
 	"\x03Ref\x12\x13\n" +
 	"\x0fREF_UNSPECIFIED\x10\x00\x12 \n" +
 	"\rREF_WORKSPACE\x10\x01\x1a\r\x8a\xb5\x18\tworkspace\x12\x16\n" +
@@ -848,7 +851,8 @@ const file_callwright_v1_rest_proto_rawDesc = "" +
 	"enrollment\x12\x0e\n" +
 	"\n" +
 	"REF_INVITE\x10\x10\x12\x13\n" +
-	"\x0fREF_AUDIT_ENTRY\x10\x11:I\n" +
+	"\x0fREF_AUDIT_ENTRY\x10\x11\x12\x13\n" +
+	"\x0fREF_TOOL_ACCESS\x10\x12:I\n" +
 	"\x04rest\x12\x1e.google.protobuf.MethodOptions\x18ц\x03 \x01(\v2\x13.callwright.v1.RestR\x04rest:I\n" +
 	"\x04auth\x12\x1e.google.protobuf.MethodOptions\x18҆\x03 \x01(\v2\x13.callwright.v1.AuthR\x04auth:7\n" +
 	"\x05nulls\x12\x1f.google.protobuf.MessageOptions\x18ц\x03 \x01(\bR\x05nulls:H\n" +
