@@ -41,9 +41,9 @@ func DecodeQuery(raw string, m proto.Message) error {
 
 // Callers is how many callers and tokens the throttle remembers.
 func Callers(h http.Handler) (n int) {
-	for i := range h.(*handler).throttle.shards {
-		s := &h.(*handler).throttle.shards[i]
-		n += len(s.logs) + len(s.owners)
+	t := h.(*handler).throttle
+	for i := range t.shards {
+		n += len(t.shards[i].owners)
 	}
-	return n
+	return n + t.log.Callers()
 }

@@ -3,18 +3,18 @@ package rest
 import (
 	"context"
 	"crypto/sha256"
-	"hash/maphash"
 	"math"
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/callwright/callwright/internal/fault"
+	exact "github.com/callwright/callwright/internal/throttle"
 )
 
 // span is the length of the rolling window. spec: Limits, Global request throttle.
@@ -26,29 +26,24 @@ const memory = 10 * time.Minute
 // patience is how long the owner of a token may be looked for.
 const patience = 5 * time.Second
 
-// throttle accepts at most limit requests of a caller in any span. It keeps the time of each accepted request (a sliding
-// log), so it is exact: no window of that length holds more, and none is refused while there is room.
+// throttle accepts at most limit requests of a caller in any span, exactly (package throttle).
 //
 // The caller is whoever a bearer token belongs to, else the client's address. Who a token belongs to is asked once and
 // remembered; a token that nobody has counts against the address, and so many of them that they fill the limit by
 // themselves close the address to further unknown tokens, so that made-up tokens buy neither room nor database work.
 type throttle struct {
-	limit  int
+	log    *exact.Log
 	caller func(ctx context.Context, token string) (string, error)
 	start  time.Time // all times are since then, on the monotonic clock
-	seed   maphash.Seed
+	swept  atomic.Int64
 	shards [64]shard
 }
 
+// shard remembers the owners of tokens.
 type shard struct {
 	mu     sync.Mutex
-	logs   map[string]*sliding
 	owners map[[sha256.Size]byte]*owner
-	swept  time.Duration
 }
-
-// sliding holds the times of the requests accepted within the last span, oldest first.
-type sliding struct{ times []time.Duration }
 
 // owner is who a token belongs to.
 type owner struct {
@@ -56,100 +51,55 @@ type owner struct {
 	used time.Duration
 }
 
-// verdict is what the throttle says to a request.
-type verdict struct {
-	ok        bool
-	remaining int
-	reset     time.Duration // until the oldest accepted request leaves the window
-}
-
 func newThrottle(c Config) *throttle {
-	return &throttle{limit: c.RateLimit, caller: c.Caller, start: time.Now(), seed: maphash.MakeSeed()}
+	return &throttle{log: exact.New(c.RateLimit, span), caller: c.Caller, start: time.Now()}
 }
 
 // take counts a request against its caller.
-func (t *throttle) take(r *http.Request) verdict {
+func (t *throttle) take(r *http.Request) exact.Verdict {
+	t.sweep()
 	addr := clientAddress(r.RemoteAddr)
 	token := bearer(r)
 	if token == "" {
-		return t.count(addr, true)
+		return t.log.Take(addr)
 	}
 	sum := sha256.Sum256([]byte(token))
 	if name, ok := t.ownerOf(sum); ok {
-		return t.count(name, true)
+		return t.log.Take(name)
 	}
 	if t.caller == nil {
-		return t.count(string(sum[:]), true)
+		return t.log.Take(string(sum[:]))
 	}
 	failed := "failed " + addr
-	if v := t.count(failed, false); !v.ok {
+	if v := t.log.Look(failed); !v.OK {
 		return v
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	name, err := t.caller(ctx, token)
 	if err != nil {
-		t.count(failed, true)
-		return t.count(addr, true)
+		t.log.Take(failed)
+		return t.log.Take(addr)
 	}
 	t.remember(sum, name)
-	return t.count(name, true)
+	return t.log.Take(name)
 }
 
-// count accepts a request of the caller if there is room; without add it only looks.
-func (t *throttle) count(name string, add bool) verdict {
-	s := &t.shards[maphash.String(t.seed, name)%uint64(len(t.shards))]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Since(t.start)
-	s.sweep(now)
-	l := s.logs[name]
-	if l == nil {
-		if !add {
-			return verdict{ok: true, remaining: t.limit}
-		}
-		if s.logs == nil {
-			s.logs = map[string]*sliding{}
-		}
-		l = &sliding{}
-		s.logs[name] = l
-	}
-	l.forget(now)
-	ok := len(l.times) < t.limit
-	if ok && add {
-		l.times = append(l.times, now)
-	}
-	v := verdict{ok: ok, remaining: t.limit - len(l.times)}
-	if len(l.times) > 0 {
-		v.reset = l.times[0] + span - now
-	}
-	return v
-}
-
-// forget drops the requests that have left the window.
-func (l *sliding) forget(now time.Duration) {
-	i := 0
-	for i < len(l.times) && now-l.times[i] >= span {
-		i++
-	}
-	l.times = slices.Delete(l.times, 0, i)
-}
-
-// sweep forgets idle callers and tokens, at most once in a span.
-func (s *shard) sweep(now time.Duration) {
-	if now-s.swept < span {
+// sweep forgets idle tokens, at most once in a span.
+func (t *throttle) sweep() {
+	now, last := time.Since(t.start), t.swept.Load()
+	if now-time.Duration(last) < span || !t.swept.CompareAndSwap(last, int64(now)) {
 		return
 	}
-	s.swept = now
-	for name, l := range s.logs {
-		if l.forget(now); len(l.times) == 0 {
-			delete(s.logs, name)
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		for sum, o := range s.owners {
+			if now-o.used >= memory {
+				delete(s.owners, sum)
+			}
 		}
-	}
-	for sum, o := range s.owners {
-		if now-o.used >= memory {
-			delete(s.owners, sum)
-		}
+		s.mu.Unlock()
 	}
 }
 
@@ -207,14 +157,14 @@ var errRate = fault.New(fault.TooMany, "rate_limited", "too many requests in the
 // admit counts the request and writes the RateLimit headers; it is nil when the request may go on.
 func (t *throttle) admit(h http.Header, r *http.Request) *fault.Error {
 	v := t.take(r)
-	seconds := int(math.Ceil(v.reset.Seconds()))
-	h.Set("Ratelimit-Limit", strconv.Itoa(t.limit)) // the canonical form of the names saves Set making it
-	h.Set("Ratelimit-Remaining", strconv.Itoa(v.remaining))
+	seconds := int(math.Ceil(v.Reset.Seconds()))
+	h.Set("Ratelimit-Limit", strconv.Itoa(t.log.Limit)) // the canonical form of the names saves Set making it
+	h.Set("Ratelimit-Remaining", strconv.Itoa(v.Remaining))
 	h.Set("Ratelimit-Reset", strconv.Itoa(seconds))
-	if v.ok {
+	if v.OK {
 		return nil
 	}
 	f := *errRate
-	f.RetryAfter = v.reset
+	f.RetryAfter = v.Reset
 	return &f
 }
