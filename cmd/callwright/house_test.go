@@ -40,7 +40,8 @@ func open(t *testing.T, db *store.DB) *house { return openWith(t, db, nil) }
 func openWith(t *testing.T, db *store.DB, wrap func(grpc.ServiceRegistrar) grpc.ServiceRegistrar) *house {
 	t.Helper()
 	key := secret.NewKey()
-	h := &house{db: db, client: &http.Client{}, sounds: t.TempDir(), services: map[string]bool{}}
+	h := &house{db: db, sounds: t.TempDir(), services: map[string]bool{}}
+	h.client = newDescribed(t, func() string { return h.url })
 	log := slog.New(slog.NewJSONHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	h.identity = identity.New(identity.Config{DB: db, Key: key, Log: log})
 	var err error
