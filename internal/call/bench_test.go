@@ -1,6 +1,7 @@
 package call_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -55,6 +56,14 @@ func BenchmarkCalls(b *testing.B) {
 		}
 		b.Run("place", func(b *testing.B) {
 			r.plan(100, `{"key":"calls_per_day","limit":100000000},{"key":"calls_per_hour","limit":100000000}`)
+			for b.Loop() {
+				r.place(call.Request{})
+			}
+		})
+		// With more calls in the workspace than the limit the window must be looked into: here half of it is used.
+		b.Run("place, half the window used", func(b *testing.B) {
+			require.NoError(b, r.db.Ent().CallCount.Update().AddTotal(int64(3*n)).Exec(r.ctx))
+			r.plan(100, fmt.Sprintf(`{"key":"calls_per_day","limit":%d},{"key":"minutes_per_day","limit":%d}`, 2*n, 100*n))
 			for b.Loop() {
 				r.place(call.Request{})
 			}
