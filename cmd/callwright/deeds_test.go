@@ -39,6 +39,13 @@ func (w *tenant) do(t *testing.T, text string) error {
 				Windows: []identity.Window{{Key: arg(2), Limit: n}}}
 		}
 		return w.house.identity.SetPlan(t.Context(), w.id, plan)
+	case "hipaa":
+		return w.house.db.Ent().Workspace.UpdateOneID(w.id).SetHipaa(true).Exec(store.System(t.Context()))
+	case "approve", "deny":
+		return w.decide(t, arg(1), args[0] == "approve")
+	case "use":
+		_, err := w.house.identity.Authenticate(t.Context(), arg(1))
+		return err
 	case "place":
 		return w.place(t, n)
 	case "dial":

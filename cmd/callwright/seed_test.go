@@ -16,6 +16,7 @@ import (
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
 	"github.com/callwright/callwright/internal/agent"
 	"github.com/callwright/callwright/internal/call"
+	"github.com/callwright/callwright/internal/identity"
 )
 
 // seeds says how a record of a kind is made: a new kind of id in an RPC needs a line here, and nothing else. <mark> is
@@ -37,13 +38,12 @@ var seeds = map[callwrightv1.Ref]struct {
 func (w *tenant) fill(t *testing.T, mark string) {
 	t.Helper()
 	w.mark = mark
-	w.ids = map[callwrightv1.Ref]string{
-		callwrightv1.Ref_REF_WORKSPACE: w.id.String(),
-		callwrightv1.Ref_REF_USER:      w.founded.Owner.ID.String(),
-		callwrightv1.Ref_REF_API_KEY:   w.founded.Key.Row.ID.String(),
-	}
+	w.ids = map[callwrightv1.Ref]string{callwrightv1.Ref_REF_WORKSPACE: w.id.String()}
 	w.ids[callwrightv1.Ref_REF_AGENT] = w.fresh(t, callwrightv1.Ref_REF_AGENT, w.ids)
 	for kind := range seeds {
+		w.ids[kind] = w.fresh(t, kind, w.ids)
+	}
+	for _, kind := range []callwrightv1.Ref{callwrightv1.Ref_REF_USER, callwrightv1.Ref_REF_API_KEY, callwrightv1.Ref_REF_INVITE} {
 		w.ids[kind] = w.fresh(t, kind, w.ids)
 	}
 	running := w.fresh(t, callwrightv1.Ref_REF_CALL, w.ids)
@@ -51,6 +51,7 @@ func (w *tenant) fill(t *testing.T, mark string) {
 	ended := w.fresh(t, callwrightv1.Ref_REF_CALL, w.ids)
 	require.NoError(t, w.talk(t, uuid.MustParse(ended), 12, 1600, []string{mark, mark, mark}))
 	w.ids[callwrightv1.Ref_REF_CALL] = ended
+	w.ids[callwrightv1.Ref_REF_DELIVERY] = w.fresh(t, callwrightv1.Ref_REF_DELIVERY, w.ids)
 }
 
 // fresh makes a record that no request has used up yet. Its agent, if it has one, is that of the ids beside it.
@@ -69,6 +70,24 @@ func (w *tenant) fresh(t *testing.T, kind callwrightv1.Ref, beside map[callwrigh
 		})
 		require.NoError(t, err)
 		return c.ID.String()
+	case callwrightv1.Ref_REF_USER:
+		u, err := w.house.identity.CreateUser(w.ctx(t), identity.NewUser{WorkspaceID: w.id, Name: w.mark, Role: identity.RoleMember})
+		require.NoError(t, err)
+		return u.ID.String()
+	case callwrightv1.Ref_REF_API_KEY:
+		k, err := w.house.identity.CreateKey(w.ctx(t), w.id, identity.NewKey{Name: w.mark})
+		require.NoError(t, err)
+		return k.Row.ID.String()
+	case callwrightv1.Ref_REF_INVITE:
+		owner := identity.Principal{WorkspaceID: w.id, UserID: &w.founded.Owner.ID, Role: identity.RoleOwner}
+		i, _, err := w.house.identity.Invite(identity.WithPrincipal(w.ctx(t), owner), fmt.Sprintf("%s-%d@example.com", w.mark, w.made), identity.RoleMember)
+		require.NoError(t, err)
+		return i.ID.String()
+	case callwrightv1.Ref_REF_DELIVERY: // jobs make them, not requests
+		d, err := w.house.db.Ent().Delivery.Create().SetCallID(uuid.MustParse(w.ids[callwrightv1.Ref_REF_CALL])).
+			SetActionID(uuid.New()).SetURL("https://" + w.mark + ".example.com").SetStatus("abandoned").Save(w.ctx(t))
+		require.NoError(t, err)
+		return d.ID.String()
 	}
 	seed, ok := seeds[kind]
 	if !ok {
