@@ -48,7 +48,7 @@ var noRecord = map[protoreflect.FullName]string{
 	"callwright.v1.DeletedRecord.id":      "a record that is gone, of whatever kind",
 	"callwright.v1.DeletedCustomField.id": "the same",
 	"callwright.v1.DeletedCallTag.id":     "the same",
-	"callwright.v1.ToolAccess.subject_id": "an API key or a user, whichever asks",
+	"callwright.v1.ToolAccess.subject_id": "an agent or a call, whichever was asked for",
 }
 
 // TestNoRPCTellsOfAnotherWorkspace puts another workspace's ids into every id field of every RPC, over both surfaces and
