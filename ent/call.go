@@ -59,6 +59,8 @@ type Call struct {
 	RetryAfter *time.Time `json:"retry_after,omitempty"`
 	// ScheduleTime holds the value of the "schedule_time" field.
 	ScheduleTime *time.Time `json:"schedule_time,omitempty"`
+	// QueuedAt holds the value of the "queued_at" field.
+	QueuedAt *time.Time `json:"queued_at,omitempty"`
 	// DialedAt holds the value of the "dialed_at" field.
 	DialedAt *time.Time `json:"dialed_at,omitempty"`
 	// AnsweredAt holds the value of the "answered_at" field.
@@ -107,7 +109,7 @@ func (*Call) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case call.FieldDirection, call.FieldStatus, call.FieldToNumber, call.FieldFromNumber, call.FieldMetadata, call.FieldAnsweredBy, call.FieldEndedReason, call.FieldEndedMessage, call.FieldLeaseOwner, call.FieldRecordingKey, call.FieldErasedFor:
 			values[i] = new(sql.NullString)
-		case call.FieldCreatedAt, call.FieldUpdatedAt, call.FieldRetryAfter, call.FieldScheduleTime, call.FieldDialedAt, call.FieldAnsweredAt, call.FieldEndedAt, call.FieldLeaseUntil, call.FieldRecordedAt, call.FieldKeepUntil, call.FieldErasedAt:
+		case call.FieldCreatedAt, call.FieldUpdatedAt, call.FieldRetryAfter, call.FieldScheduleTime, call.FieldQueuedAt, call.FieldDialedAt, call.FieldAnsweredAt, call.FieldEndedAt, call.FieldLeaseUntil, call.FieldRecordedAt, call.FieldKeepUntil, call.FieldErasedAt:
 			values[i] = new(sql.NullTime)
 		case call.FieldID, call.FieldWorkspaceID:
 			values[i] = new(uuid.UUID)
@@ -263,6 +265,13 @@ func (_m *Call) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.ScheduleTime = new(time.Time)
 				*_m.ScheduleTime = value.Time
+			}
+		case call.FieldQueuedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field queued_at", values[i])
+			} else if value.Valid {
+				_m.QueuedAt = new(time.Time)
+				*_m.QueuedAt = value.Time
 			}
 		case call.FieldDialedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -481,6 +490,11 @@ func (_m *Call) String() string {
 	builder.WriteString(", ")
 	if v := _m.ScheduleTime; v != nil {
 		builder.WriteString("schedule_time=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.QueuedAt; v != nil {
+		builder.WriteString("queued_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

@@ -257,6 +257,20 @@ func (_c *CallCreate) SetNillableScheduleTime(v *time.Time) *CallCreate {
 	return _c
 }
 
+// SetQueuedAt sets the "queued_at" field.
+func (_c *CallCreate) SetQueuedAt(v time.Time) *CallCreate {
+	_c.mutation.SetQueuedAt(v)
+	return _c
+}
+
+// SetNillableQueuedAt sets the "queued_at" field if the given value is not nil.
+func (_c *CallCreate) SetNillableQueuedAt(v *time.Time) *CallCreate {
+	if v != nil {
+		_c.SetQueuedAt(*v)
+	}
+	return _c
+}
+
 // SetDialedAt sets the "dialed_at" field.
 func (_c *CallCreate) SetDialedAt(v time.Time) *CallCreate {
 	_c.mutation.SetDialedAt(v)
@@ -688,6 +702,10 @@ func (_c *CallCreate) createSpec() (*Call, *sqlgraph.CreateSpec) {
 		_spec.SetField(call.FieldScheduleTime, field.TypeTime, value)
 		_node.ScheduleTime = &value
 	}
+	if value, ok := _c.mutation.QueuedAt(); ok {
+		_spec.SetField(call.FieldQueuedAt, field.TypeTime, value)
+		_node.QueuedAt = &value
+	}
 	if value, ok := _c.mutation.DialedAt(); ok {
 		_spec.SetField(call.FieldDialedAt, field.TypeTime, value)
 		_node.DialedAt = &value
@@ -1073,6 +1091,24 @@ func (u *CallUpsert) UpdateScheduleTime() *CallUpsert {
 // ClearScheduleTime clears the value of the "schedule_time" field.
 func (u *CallUpsert) ClearScheduleTime() *CallUpsert {
 	u.SetNull(call.FieldScheduleTime)
+	return u
+}
+
+// SetQueuedAt sets the "queued_at" field.
+func (u *CallUpsert) SetQueuedAt(v time.Time) *CallUpsert {
+	u.Set(call.FieldQueuedAt, v)
+	return u
+}
+
+// UpdateQueuedAt sets the "queued_at" field to the value that was provided on create.
+func (u *CallUpsert) UpdateQueuedAt() *CallUpsert {
+	u.SetExcluded(call.FieldQueuedAt)
+	return u
+}
+
+// ClearQueuedAt clears the value of the "queued_at" field.
+func (u *CallUpsert) ClearQueuedAt() *CallUpsert {
+	u.SetNull(call.FieldQueuedAt)
 	return u
 }
 
@@ -1710,6 +1746,27 @@ func (u *CallUpsertOne) UpdateScheduleTime() *CallUpsertOne {
 func (u *CallUpsertOne) ClearScheduleTime() *CallUpsertOne {
 	return u.Update(func(s *CallUpsert) {
 		s.ClearScheduleTime()
+	})
+}
+
+// SetQueuedAt sets the "queued_at" field.
+func (u *CallUpsertOne) SetQueuedAt(v time.Time) *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.SetQueuedAt(v)
+	})
+}
+
+// UpdateQueuedAt sets the "queued_at" field to the value that was provided on create.
+func (u *CallUpsertOne) UpdateQueuedAt() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateQueuedAt()
+	})
+}
+
+// ClearQueuedAt clears the value of the "queued_at" field.
+func (u *CallUpsertOne) ClearQueuedAt() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearQueuedAt()
 	})
 }
 
@@ -2557,6 +2614,27 @@ func (u *CallUpsertBulk) UpdateScheduleTime() *CallUpsertBulk {
 func (u *CallUpsertBulk) ClearScheduleTime() *CallUpsertBulk {
 	return u.Update(func(s *CallUpsert) {
 		s.ClearScheduleTime()
+	})
+}
+
+// SetQueuedAt sets the "queued_at" field.
+func (u *CallUpsertBulk) SetQueuedAt(v time.Time) *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.SetQueuedAt(v)
+	})
+}
+
+// UpdateQueuedAt sets the "queued_at" field to the value that was provided on create.
+func (u *CallUpsertBulk) UpdateQueuedAt() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateQueuedAt()
+	})
+}
+
+// ClearQueuedAt clears the value of the "queued_at" field.
+func (u *CallUpsertBulk) ClearQueuedAt() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearQueuedAt()
 	})
 }
 

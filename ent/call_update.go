@@ -335,6 +335,26 @@ func (_u *CallUpdate) ClearScheduleTime() *CallUpdate {
 	return _u
 }
 
+// SetQueuedAt sets the "queued_at" field.
+func (_u *CallUpdate) SetQueuedAt(v time.Time) *CallUpdate {
+	_u.mutation.SetQueuedAt(v)
+	return _u
+}
+
+// SetNillableQueuedAt sets the "queued_at" field if the given value is not nil.
+func (_u *CallUpdate) SetNillableQueuedAt(v *time.Time) *CallUpdate {
+	if v != nil {
+		_u.SetQueuedAt(*v)
+	}
+	return _u
+}
+
+// ClearQueuedAt clears the value of the "queued_at" field.
+func (_u *CallUpdate) ClearQueuedAt() *CallUpdate {
+	_u.mutation.ClearQueuedAt()
+	return _u
+}
+
 // SetDialedAt sets the "dialed_at" field.
 func (_u *CallUpdate) SetDialedAt(v time.Time) *CallUpdate {
 	_u.mutation.SetDialedAt(v)
@@ -754,6 +774,12 @@ func (_u *CallUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.ScheduleTimeCleared() {
 		_spec.ClearField(call.FieldScheduleTime, field.TypeTime)
 	}
+	if value, ok := _u.mutation.QueuedAt(); ok {
+		_spec.SetField(call.FieldQueuedAt, field.TypeTime, value)
+	}
+	if _u.mutation.QueuedAtCleared() {
+		_spec.ClearField(call.FieldQueuedAt, field.TypeTime)
+	}
 	if value, ok := _u.mutation.DialedAt(); ok {
 		_spec.SetField(call.FieldDialedAt, field.TypeTime, value)
 	}
@@ -1170,6 +1196,26 @@ func (_u *CallUpdateOne) SetNillableScheduleTime(v *time.Time) *CallUpdateOne {
 // ClearScheduleTime clears the value of the "schedule_time" field.
 func (_u *CallUpdateOne) ClearScheduleTime() *CallUpdateOne {
 	_u.mutation.ClearScheduleTime()
+	return _u
+}
+
+// SetQueuedAt sets the "queued_at" field.
+func (_u *CallUpdateOne) SetQueuedAt(v time.Time) *CallUpdateOne {
+	_u.mutation.SetQueuedAt(v)
+	return _u
+}
+
+// SetNillableQueuedAt sets the "queued_at" field if the given value is not nil.
+func (_u *CallUpdateOne) SetNillableQueuedAt(v *time.Time) *CallUpdateOne {
+	if v != nil {
+		_u.SetQueuedAt(*v)
+	}
+	return _u
+}
+
+// ClearQueuedAt clears the value of the "queued_at" field.
+func (_u *CallUpdateOne) ClearQueuedAt() *CallUpdateOne {
+	_u.mutation.ClearQueuedAt()
 	return _u
 }
 
@@ -1621,6 +1667,12 @@ func (_u *CallUpdateOne) sqlSave(ctx context.Context) (_node *Call, err error) {
 	}
 	if _u.mutation.ScheduleTimeCleared() {
 		_spec.ClearField(call.FieldScheduleTime, field.TypeTime)
+	}
+	if value, ok := _u.mutation.QueuedAt(); ok {
+		_spec.SetField(call.FieldQueuedAt, field.TypeTime, value)
+	}
+	if _u.mutation.QueuedAtCleared() {
+		_spec.ClearField(call.FieldQueuedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.DialedAt(); ok {
 		_spec.SetField(call.FieldDialedAt, field.TypeTime, value)

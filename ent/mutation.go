@@ -3691,6 +3691,7 @@ type CallMutation struct {
 	ended_message     *string
 	retry_after       *time.Time
 	schedule_time     *time.Time
+	queued_at         *time.Time
 	dialed_at         *time.Time
 	answered_at       *time.Time
 	ended_at          *time.Time
@@ -4703,6 +4704,55 @@ func (m *CallMutation) ResetScheduleTime() {
 	delete(m.clearedFields, call.FieldScheduleTime)
 }
 
+// SetQueuedAt sets the "queued_at" field.
+func (m *CallMutation) SetQueuedAt(t time.Time) {
+	m.queued_at = &t
+}
+
+// QueuedAt returns the value of the "queued_at" field in the mutation.
+func (m *CallMutation) QueuedAt() (r time.Time, exists bool) {
+	v := m.queued_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldQueuedAt returns the old "queued_at" field's value of the Call entity.
+// If the Call object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CallMutation) OldQueuedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldQueuedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldQueuedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldQueuedAt: %w", err)
+	}
+	return oldValue.QueuedAt, nil
+}
+
+// ClearQueuedAt clears the value of the "queued_at" field.
+func (m *CallMutation) ClearQueuedAt() {
+	m.queued_at = nil
+	m.clearedFields[call.FieldQueuedAt] = struct{}{}
+}
+
+// QueuedAtCleared returns if the "queued_at" field was cleared in this mutation.
+func (m *CallMutation) QueuedAtCleared() bool {
+	_, ok := m.clearedFields[call.FieldQueuedAt]
+	return ok
+}
+
+// ResetQueuedAt resets all changes to the "queued_at" field.
+func (m *CallMutation) ResetQueuedAt() {
+	m.queued_at = nil
+	delete(m.clearedFields, call.FieldQueuedAt)
+}
+
 // SetDialedAt sets the "dialed_at" field.
 func (m *CallMutation) SetDialedAt(t time.Time) {
 	m.dialed_at = &t
@@ -5486,7 +5536,7 @@ func (m *CallMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *CallMutation) Fields() []string {
-	fields := make([]string, 0, 35)
+	fields := make([]string, 0, 36)
 	if m.created_at != nil {
 		fields = append(fields, call.FieldCreatedAt)
 	}
@@ -5546,6 +5596,9 @@ func (m *CallMutation) Fields() []string {
 	}
 	if m.schedule_time != nil {
 		fields = append(fields, call.FieldScheduleTime)
+	}
+	if m.queued_at != nil {
+		fields = append(fields, call.FieldQueuedAt)
 	}
 	if m.dialed_at != nil {
 		fields = append(fields, call.FieldDialedAt)
@@ -5640,6 +5693,8 @@ func (m *CallMutation) Field(name string) (ent.Value, bool) {
 		return m.RetryAfter()
 	case call.FieldScheduleTime:
 		return m.ScheduleTime()
+	case call.FieldQueuedAt:
+		return m.QueuedAt()
 	case call.FieldDialedAt:
 		return m.DialedAt()
 	case call.FieldAnsweredAt:
@@ -5719,6 +5774,8 @@ func (m *CallMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldRetryAfter(ctx)
 	case call.FieldScheduleTime:
 		return m.OldScheduleTime(ctx)
+	case call.FieldQueuedAt:
+		return m.OldQueuedAt(ctx)
 	case call.FieldDialedAt:
 		return m.OldDialedAt(ctx)
 	case call.FieldAnsweredAt:
@@ -5897,6 +5954,13 @@ func (m *CallMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetScheduleTime(v)
+		return nil
+	case call.FieldQueuedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetQueuedAt(v)
 		return nil
 	case call.FieldDialedAt:
 		v, ok := value.(time.Time)
@@ -6093,6 +6157,9 @@ func (m *CallMutation) ClearedFields() []string {
 	if m.FieldCleared(call.FieldScheduleTime) {
 		fields = append(fields, call.FieldScheduleTime)
 	}
+	if m.FieldCleared(call.FieldQueuedAt) {
+		fields = append(fields, call.FieldQueuedAt)
+	}
 	if m.FieldCleared(call.FieldDialedAt) {
 		fields = append(fields, call.FieldDialedAt)
 	}
@@ -6175,6 +6242,9 @@ func (m *CallMutation) ClearField(name string) error {
 		return nil
 	case call.FieldScheduleTime:
 		m.ClearScheduleTime()
+		return nil
+	case call.FieldQueuedAt:
+		m.ClearQueuedAt()
 		return nil
 	case call.FieldDialedAt:
 		m.ClearDialedAt()
@@ -6279,6 +6349,9 @@ func (m *CallMutation) ResetField(name string) error {
 		return nil
 	case call.FieldScheduleTime:
 		m.ResetScheduleTime()
+		return nil
+	case call.FieldQueuedAt:
+		m.ResetQueuedAt()
 		return nil
 	case call.FieldDialedAt:
 		m.ResetDialedAt()

@@ -193,15 +193,15 @@ func init() {
 	// call.DefaultMetadata holds the default value on creation for the metadata field.
 	call.DefaultMetadata = callDescMetadata.Default.(func() string)
 	// callDescInFlight is the schema descriptor for in_flight field.
-	callDescInFlight := callFields[20].Descriptor()
+	callDescInFlight := callFields[21].Descriptor()
 	// call.DefaultInFlight holds the default value on creation for the in_flight field.
 	call.DefaultInFlight = callDescInFlight.Default.(bool)
 	// callDescLeaseOwner is the schema descriptor for lease_owner field.
-	callDescLeaseOwner := callFields[21].Descriptor()
+	callDescLeaseOwner := callFields[22].Descriptor()
 	// call.DefaultLeaseOwner holds the default value on creation for the lease_owner field.
 	call.DefaultLeaseOwner = callDescLeaseOwner.Default.(string)
 	// callDescCancelRequested is the schema descriptor for cancel_requested field.
-	callDescCancelRequested := callFields[23].Descriptor()
+	callDescCancelRequested := callFields[24].Descriptor()
 	// call.DefaultCancelRequested holds the default value on creation for the cancel_requested field.
 	call.DefaultCancelRequested = callDescCancelRequested.Default.(bool)
 	// callDescID is the schema descriptor for id field.

@@ -54,6 +54,8 @@ const (
 	FieldRetryAfter = "retry_after"
 	// FieldScheduleTime holds the string denoting the schedule_time field in the database.
 	FieldScheduleTime = "schedule_time"
+	// FieldQueuedAt holds the string denoting the queued_at field in the database.
+	FieldQueuedAt = "queued_at"
 	// FieldDialedAt holds the string denoting the dialed_at field in the database.
 	FieldDialedAt = "dialed_at"
 	// FieldAnsweredAt holds the string denoting the answered_at field in the database.
@@ -111,6 +113,7 @@ var Columns = []string{
 	FieldEndedMessage,
 	FieldRetryAfter,
 	FieldScheduleTime,
+	FieldQueuedAt,
 	FieldDialedAt,
 	FieldAnsweredAt,
 	FieldEndedAt,
@@ -258,6 +261,11 @@ func ByRetryAfter(opts ...sql.OrderTermOption) OrderOption {
 // ByScheduleTime orders the results by the schedule_time field.
 func ByScheduleTime(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldScheduleTime, opts...).ToFunc()
+}
+
+// ByQueuedAt orders the results by the queued_at field.
+func ByQueuedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldQueuedAt, opts...).ToFunc()
 }
 
 // ByDialedAt orders the results by the dialed_at field.

@@ -150,6 +150,11 @@ func ScheduleTime(v time.Time) predicate.Call {
 	return predicate.Call(sql.FieldEQ(FieldScheduleTime, v))
 }
 
+// QueuedAt applies equality check predicate on the "queued_at" field. It's identical to QueuedAtEQ.
+func QueuedAt(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldQueuedAt, v))
+}
+
 // DialedAt applies equality check predicate on the "dialed_at" field. It's identical to DialedAtEQ.
 func DialedAt(v time.Time) predicate.Call {
 	return predicate.Call(sql.FieldEQ(FieldDialedAt, v))
@@ -1253,6 +1258,56 @@ func ScheduleTimeIsNil() predicate.Call {
 // ScheduleTimeNotNil applies the NotNil predicate on the "schedule_time" field.
 func ScheduleTimeNotNil() predicate.Call {
 	return predicate.Call(sql.FieldNotNull(FieldScheduleTime))
+}
+
+// QueuedAtEQ applies the EQ predicate on the "queued_at" field.
+func QueuedAtEQ(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldQueuedAt, v))
+}
+
+// QueuedAtNEQ applies the NEQ predicate on the "queued_at" field.
+func QueuedAtNEQ(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldNEQ(FieldQueuedAt, v))
+}
+
+// QueuedAtIn applies the In predicate on the "queued_at" field.
+func QueuedAtIn(vs ...time.Time) predicate.Call {
+	return predicate.Call(sql.FieldIn(FieldQueuedAt, vs...))
+}
+
+// QueuedAtNotIn applies the NotIn predicate on the "queued_at" field.
+func QueuedAtNotIn(vs ...time.Time) predicate.Call {
+	return predicate.Call(sql.FieldNotIn(FieldQueuedAt, vs...))
+}
+
+// QueuedAtGT applies the GT predicate on the "queued_at" field.
+func QueuedAtGT(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldGT(FieldQueuedAt, v))
+}
+
+// QueuedAtGTE applies the GTE predicate on the "queued_at" field.
+func QueuedAtGTE(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldGTE(FieldQueuedAt, v))
+}
+
+// QueuedAtLT applies the LT predicate on the "queued_at" field.
+func QueuedAtLT(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldLT(FieldQueuedAt, v))
+}
+
+// QueuedAtLTE applies the LTE predicate on the "queued_at" field.
+func QueuedAtLTE(v time.Time) predicate.Call {
+	return predicate.Call(sql.FieldLTE(FieldQueuedAt, v))
+}
+
+// QueuedAtIsNil applies the IsNil predicate on the "queued_at" field.
+func QueuedAtIsNil() predicate.Call {
+	return predicate.Call(sql.FieldIsNull(FieldQueuedAt))
+}
+
+// QueuedAtNotNil applies the NotNil predicate on the "queued_at" field.
+func QueuedAtNotNil() predicate.Call {
+	return predicate.Call(sql.FieldNotNull(FieldQueuedAt))
 }
 
 // DialedAtEQ applies the EQ predicate on the "dialed_at" field.

@@ -173,6 +173,7 @@ var (
 		{Name: "ended_message", Type: field.TypeString, Nullable: true},
 		{Name: "retry_after", Type: field.TypeTime, Nullable: true},
 		{Name: "schedule_time", Type: field.TypeTime, Nullable: true},
+		{Name: "queued_at", Type: field.TypeTime, Nullable: true},
 		{Name: "dialed_at", Type: field.TypeTime, Nullable: true},
 		{Name: "answered_at", Type: field.TypeTime, Nullable: true},
 		{Name: "ended_at", Type: field.TypeTime, Nullable: true},
@@ -223,7 +224,7 @@ var (
 			{
 				Name:    "call_lease_until",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[26]},
+				Columns: []*schema.Column{CallsColumns[27]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "in_flight",
 				},
@@ -231,7 +232,7 @@ var (
 			{
 				Name:    "call_in_flight",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[3], CallsColumns[26]},
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[27]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "in_flight",
 				},
@@ -239,15 +240,23 @@ var (
 			{
 				Name:    "call_queued",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[3], CallsColumns[1], CallsColumns[0]},
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[21], CallsColumns[0]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "status = 'queued'",
 				},
 			},
 			{
+				Name:    "call_campaign",
+				Unique:  false,
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[10], CallsColumns[5]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "campaign_id IS NOT NULL",
+				},
+			},
+			{
 				Name:    "call_keep_until",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[32]},
+				Columns: []*schema.Column{CallsColumns[33]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "erased_at IS NULL AND keep_until IS NOT NULL",
 				},
@@ -263,7 +272,7 @@ var (
 			{
 				Name:    "call_usage",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[3], CallsColumns[1], CallsColumns[5], CallsColumns[21], CallsColumns[13]},
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[21], CallsColumns[5], CallsColumns[22], CallsColumns[13], CallsColumns[8]},
 			},
 		},
 	}
@@ -652,6 +661,14 @@ var (
 				Name:    "enrollment_workspace_id_call_id",
 				Unique:  false,
 				Columns: []*schema.Column{EnrollmentsColumns[3], EnrollmentsColumns[10]},
+			},
+			{
+				Name:    "enrollment_active",
+				Unique:  false,
+				Columns: []*schema.Column{EnrollmentsColumns[3], EnrollmentsColumns[4]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "status = 'active'",
+				},
 			},
 			{
 				Name:    "enrollment_due",

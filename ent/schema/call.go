@@ -45,6 +45,9 @@ func (Call) Fields() []ent.Field {
 		field.String("ended_message").Optional().Nillable(),
 		field.Time("retry_after").Optional().Nillable(),
 		field.Time("schedule_time").Optional().Nillable(),
+		// When it began to count for the plan's windows and to wait for a slot; absent before. Single and inbound calls: when
+		// they were made.
+		field.Time("queued_at").Optional().Nillable(),
 		field.Time("dialed_at").Optional().Nillable(),
 		field.Time("answered_at").Optional().Nillable(),
 		field.Time("ended_at").Optional().Nillable(),
@@ -79,11 +82,13 @@ func (Call) Indexes() []ent.Index {
 		index.Fields("lease_until").Annotations(entsql.IndexWhere("in_flight")),
 		index.Fields("workspace_id", "lease_until").Annotations(entsql.IndexWhere("in_flight")).StorageKey("call_in_flight"),
 		// With the id, so that SQLite does not prefer the order of the index of all calls.
-		index.Fields("workspace_id", "created_at", "id").Annotations(entsql.IndexWhere("status = 'queued'")).StorageKey("call_queued"),
+		index.Fields("workspace_id", "queued_at", "id").Annotations(entsql.IndexWhere("status = 'queued'")).StorageKey("call_queued"),
+		// A campaign's calls: those that wait, and lists.
+		index.Fields("workspace_id", "campaign_id", "status").Annotations(entsql.IndexWhere("campaign_id IS NOT NULL")).StorageKey("call_campaign"),
 		// Calls whose content is still there: what erasing looks through.
 		index.Fields("keep_until").Annotations(entsql.IndexWhere("erased_at IS NULL AND keep_until IS NOT NULL")).StorageKey("call_keep_until"),
 		index.Fields("workspace_id", "agent_id", "created_at").Annotations(entsql.IndexWhere("erased_at IS NULL")).StorageKey("call_unerased"),
 		// What the plan's windows are counted from, without reading rows.
-		index.Fields("workspace_id", "created_at", "status", "dialed_at", "duration").StorageKey("call_usage"),
+		index.Fields("workspace_id", "queued_at", "status", "dialed_at", "duration", "agent_id").StorageKey("call_usage"),
 	}
 }

@@ -39,6 +39,8 @@ func (Enrollment) Indexes() []ent.Index {
 		index.Fields("workspace_id", "campaign_id", "status"),
 		index.Fields("workspace_id", "contact_id"),
 		index.Fields("workspace_id", "call_id"),
+		// Few: those whose call is under way.
+		index.Fields("workspace_id", "campaign_id").Annotations(entsql.IndexWhere("status = 'active'")).StorageKey("enrollment_active"),
 		index.Fields("campaign_id", "next_attempt_at").Annotations(entsql.IndexWhere("next_attempt_at IS NOT NULL")).StorageKey("enrollment_due"),
 	}
 }

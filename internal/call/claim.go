@@ -37,7 +37,7 @@ func Claim(ctx context.Context, db *store.DB, workspace uuid.UUID, owner string,
 		if free, err := freeSlots(ctx, tx.Client, workspace, now); err != nil || free <= 0 {
 			return err
 		}
-		next, err := tx.Call.Query().Where(mine, queued).Order(call.ByCreatedAt(), call.ByID()).First(ctx)
+		next, err := tx.Call.Query().Where(mine, queued).Order(call.ByQueuedAt(), call.ByID()).First(ctx)
 		if ent.IsNotFound(err) {
 			return nil
 		}

@@ -104,7 +104,7 @@ func Place(ctx context.Context, db *store.DB, r Request) (*ent.Call, error) {
 		}
 		create := tx.Call.Create().SetID(id).SetDirection(DirectionOutbound).SetStatus(string(StatusQueued)).
 			SetToNumber(to).SetFromNumber(from).SetAgentID(r.AgentID).SetMetadata(metadata).SetTest(r.Test).
-			SetNillableContactID(r.ContactID).SetNillableCampaignID(r.CampaignID).SetCreatedAt(now).SetUpdatedAt(now)
+			SetNillableContactID(r.ContactID).SetNillableCampaignID(r.CampaignID).SetCreatedAt(now).SetUpdatedAt(now).SetQueuedAt(now)
 		if len(r.Variables) > 0 {
 			create.SetVariables(r.Variables)
 		}

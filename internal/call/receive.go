@@ -45,7 +45,7 @@ func Receive(ctx context.Context, db *store.DB, owner string, lease time.Duratio
 		now := createdAt()
 		c, err = tx.Call.Create().SetID(id).SetDirection(DirectionInbound).SetStatus(string(StatusDialing)).
 			SetToNumber(number.Number).SetFromNumber(caller(in.From)).SetAgentID(a.ID).SetMetadata("{}").
-			SetDialedAt(now).SetCreatedAt(now).SetUpdatedAt(now).
+			SetDialedAt(now).SetQueuedAt(now).SetCreatedAt(now).SetUpdatedAt(now).
 			SetInFlight(true).SetLeaseOwner(owner).SetLeaseUntil(store.Now().Add(lease)).Save(ctx)
 		return err
 	})

@@ -120,7 +120,7 @@ func (r *rig) aged(id uuid.UUID, by time.Duration) {
 	require.NoError(r.t, r.db.Ent().Call.DeleteOneID(id).Exec(r.ctx))
 	c := r.db.Ent().Call.Create().SetID(old.ID).SetDirection(old.Direction).SetStatus(old.Status).SetToNumber(old.ToNumber).
 		SetFromNumber(old.FromNumber).SetNillableAgentID(old.AgentID).SetTest(old.Test).SetMetadata(old.Metadata).
-		SetCreatedAt(old.CreatedAt.Add(-by)).SetNillableDialedAt(old.DialedAt).SetNillableDuration(old.Duration).
+		SetCreatedAt(old.CreatedAt.Add(-by)).SetQueuedAt(old.CreatedAt.Add(-by)).SetNillableDialedAt(old.DialedAt).SetNillableDuration(old.Duration).
 		SetNillableAnsweredAt(old.AnsweredAt).SetInFlight(old.InFlight).SetNillableLeaseUntil(old.LeaseUntil).SetLeaseOwner(old.LeaseOwner)
 	require.NoError(r.t, c.Exec(r.ctx))
 }

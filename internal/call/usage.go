@@ -80,20 +80,20 @@ func use(ctx context.Context, c *ent.Client, w identity.Window, now time.Time) (
 		}
 		return u, err
 	}
-	oldest, err := firstTime(ctx, inWindow(c, since).Order(call.ByCreatedAt()))
+	oldest, err := firstTime(ctx, inWindow(c, since).Order(call.ByQueuedAt()))
 	if err == nil && oldest != nil {
 		u.ResetsAt = oldest.Add(kind.length)
 	}
 	return u, err
 }
 
-// firstTime is the created_at of the first row; nil without one. It is read from the index alone.
+// firstTime is the queued_at of the first row; nil without one. It is read from the index alone.
 func firstTime(ctx context.Context, q *ent.CallQuery) (*time.Time, error) {
-	c, err := q.Limit(1).Select(call.FieldCreatedAt).All(ctx)
+	c, err := q.Limit(1).Select(call.FieldQueuedAt).All(ctx)
 	if err != nil || len(c) == 0 {
 		return nil, err
 	}
-	return &c[0].CreatedAt, nil
+	return c[0].QueuedAt, nil
 }
 
 // admit refuses a call for which a window of the plan, or the agent's own limit, has no room (429 usage_limit_reached).
@@ -166,7 +166,7 @@ func agentFullUntil(ctx context.Context, c *ent.Client, a *ent.Agent, now time.T
 // nthNewest: a window with n calls or more is full until the n-th newest of them ages out. Inbound calls are never
 // refused, so there may be more than n, and the oldest one ageing out would free nothing.
 func nthNewest(ctx context.Context, q *ent.CallQuery, n int, length time.Duration) (*time.Time, error) {
-	made, err := firstTime(ctx, q.Order(call.ByCreatedAt(sql.OrderDesc())).Offset(n-1))
+	made, err := firstTime(ctx, q.Order(call.ByQueuedAt(sql.OrderDesc())).Offset(n-1))
 	if err != nil || made == nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func nthNewest(ctx context.Context, q *ent.CallQuery, n int, length time.Duratio
 
 // inWindow are the calls that count and were made after since.
 func inWindow(c *ent.Client, since time.Time) *ent.CallQuery {
-	return c.Call.Query().Where(call.CreatedAtGT(since), counts)
+	return c.Call.Query().Where(call.QueuedAtGT(since), counts)
 }
 
 // counts leaves out what was never dialed and never will be by itself: refused, skipped, canceled before dialing, and
@@ -225,15 +225,15 @@ func minutesFullUntil(ctx context.Context, c *ent.Client, limit int, since, now 
 	for {
 		rows, err := inWindow(c, since).
 			Where(call.Or(call.DurationGT(0), call.Status(string(StatusInProgress)))).
-			Where(call.Or(call.CreatedAtGT(last), call.And(call.CreatedAt(last), call.IDGT(after)))).
-			Order(call.ByCreatedAt(), call.ByID()).Limit(batch).
-			Select(call.FieldID, call.FieldCreatedAt, call.FieldDuration, call.FieldAnsweredAt).All(ctx)
+			Where(call.Or(call.QueuedAtGT(last), call.And(call.QueuedAt(last), call.IDGT(after)))).
+			Order(call.ByQueuedAt(), call.ByID()).Limit(batch).
+			Select(call.FieldID, call.FieldQueuedAt, call.FieldDuration, call.FieldAnsweredAt).All(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range rows {
 			used -= seconds(r, now)
-			last, after = r.CreatedAt, r.ID
+			last, after = *r.QueuedAt, r.ID
 			if used < limit {
 				break
 			}
