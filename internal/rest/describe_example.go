@@ -12,13 +12,13 @@ import (
 const exampleTime = "2026-11-20T09:41:07.120Z"
 
 // exampleOf is an example of a body. An answer shows every member, with null where none is wanted; a request shows what is
-// required and what has an example of its own.
+// required and what has an example of its own; a partial one leaves out what a create must have.
 func exampleOf(md protoreflect.MessageDescriptor, at side, without []string) object {
 	o := object{}
 	for _, m := range shown(md, at, without) {
 		own := boundsOf(m.fd).GetExample() != ""
 		switch {
-		case at != inAnswer && !own && !needed(m, at):
+		case at != inAnswer && !own && !needed(m, at), at == inUpdate && boundsOf(m.fd).GetRequired():
 		case at == inAnswer && !own && nullAllowed(m, at):
 			o = append(o, pair{m.name, nil})
 		case at == inAnswer && !own && (!needed(m, at) || m.shape == shapeList && m.elem != shapeMessage):
