@@ -148,22 +148,27 @@ func TestTheFirstCall(t *testing.T) {
 	})
 }
 
+// call reads the full record of a call.
+func (f devFacts) call(t *testing.T, id string) map[string]any {
+	t.Helper()
+	status, text := f.do(t, "GET", f.APIURL+"/calls/"+id, "")
+	require.Equal(t, 200, status, string(text))
+	var answer struct {
+		Data map[string]any `json:"data"`
+	}
+	require.NoError(t, json.Unmarshal(text, &answer))
+	return answer.Data
+}
+
 // ended waits for the end of a call and returns its full record.
 func (f devFacts) ended(t *testing.T, id string) map[string]any {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
-		status, text := f.do(t, "GET", f.APIURL+"/calls/"+id, "")
-		require.Equal(t, 200, status, string(text))
-		var answer map[string]any
-		require.NoError(t, json.Unmarshal(text, &answer))
-		if data, ok := answer["data"].(map[string]any); ok {
-			answer = data
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		c := f.call(t, id)
+		if c["ended_at"] != nil {
+			return c
 		}
-		if answer["ended_at"] != nil || answer["ended_reason"] != nil {
-			return answer
-		}
-		require.True(t, time.Now().Before(deadline), "the call does not end: %s", text)
-		time.Sleep(20 * time.Millisecond)
+		require.True(t, time.Now().Before(deadline), "the call does not end: %v", c)
 	}
 }
 

@@ -31,7 +31,7 @@ func runStages(ctx context.Context, stages ...[]part) error {
 		for _, p := range stage {
 			running.Go(func() {
 				err := p.run(stageCtx)
-				if err == nil && stageCtx.Err() == nil {
+				if err == nil && ctx.Err() == nil && stageCtx.Err() == nil {
 					err = errors.New("ended by itself")
 				}
 				if err != nil && !errors.Is(err, context.Canceled) {
@@ -58,7 +58,7 @@ func runStages(ctx context.Context, stages ...[]part) error {
 // kills the process, as without us.
 func signals(ctx context.Context, log *slog.Logger) (drain, now context.Context, release func()) {
 	drain, stopDrain := context.WithCancel(ctx)
-	now, stopNow := context.WithCancel(ctx)
+	now, stopNow := context.WithCancel(context.WithoutCancel(ctx))
 	got := make(chan os.Signal, 2)
 	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
 	go func() {

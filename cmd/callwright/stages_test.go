@@ -69,3 +69,14 @@ func TestAPartThatFailsStopsAllInOrder(t *testing.T) {
 		}
 	})
 }
+
+// The second signal ends parts on its own way, which may come before their stage is told to stop.
+func TestAPartThatEndsWithEverythingIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, main.RunStages(ctx, []func(context.Context) error{
+			func(context.Context) error { <-ctx.Done(); return nil },
+		}))
+	})
+}

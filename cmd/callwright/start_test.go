@@ -93,6 +93,40 @@ func (p *process) resident(t testing.TB) float64 {
 	return 0
 }
 
+// The first signal lets the call go on, the second one ends it; both tell the truth about it, and neither is a failure.
+func TestTheSecondSignalEndsCallsInProgress(t *testing.T) {
+	program, dir := built(t), t.TempDir()
+	p := start(t, program, "dev", "--data-dir", dir)
+	f := devFacts{APIURL: p.facts["api_url"].(string), APIKey: p.facts["api_key"].(string)}
+	status, answer := f.do(t, "POST", f.APIURL+"/call", `{"to":"+15005550006","agent_id":"`+p.facts["agent_id"].(string)+`"}`)
+	require.Equal(t, 200, status, string(answer))
+	var placed struct {
+		Data struct {
+			CallID string `json:"call_id"`
+		} `json:"data"`
+	}
+	require.NoError(t, json.Unmarshal(answer, &placed))
+	for f.call(t, placed.Data.CallID)["status"] != "in-progress" {
+		time.Sleep(20 * time.Millisecond)
+	}
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	for { // the first signal closes the listeners
+		if _, err := http.Get(p.facts["http_url"].(string) + "/healthz"); err != nil {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	p.stop(t)
+
+	p = start(t, program, "dev", "--data-dir", dir)
+	f.APIURL = p.facts["api_url"].(string)
+	c := f.ended(t, placed.Data.CallID)
+	require.Equal(t, "failed", c["status"])
+	require.Equal(t, "service_shutdown", c["ended_reason"])
+	require.Contains(t, c["transcript"], "I have to end this call now")
+	p.stop(t)
+}
+
 // BenchmarkStart measures what the first minute and an idle machine feel: milliseconds from the start of the process to
 // the first good /readyz on a migrated database (goal: 300), and megabytes of memory when idle (goal: 50).
 func BenchmarkStart(b *testing.B) {
