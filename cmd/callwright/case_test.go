@@ -313,6 +313,9 @@ func pick(v any, path string) (any, error) {
 
 var uuidAnywhere = regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
 
+// secretAnywhere are keys, codes of devices and codes of users, which are random.
+var secretAnywhere = regexp.MustCompile(`cw_live_[0-9A-Za-z]{49}|^[0-9A-Za-z_-]{43}$|\b[2-9A-HJKMNP-TV-Z]{4}-[2-9A-HJKMNP-TV-Z]{4}\b`)
+
 // alike makes the answers of two workspaces comparable: each id becomes its number in the order of first appearance,
 // each time and the workspace's own telephone number a word.
 type alike struct {
@@ -330,17 +333,20 @@ func (a alike) of(v any) any {
 		if a.own != "" {
 			v = strings.ReplaceAll(v, a.own, "<own number>")
 		}
-		return uuidAnywhere.ReplaceAllStringFunc(v, func(id string) string {
+		v = uuidAnywhere.ReplaceAllStringFunc(v, func(id string) string {
 			key := strings.ToLower(id)
 			if _, ok := a.ids[key]; !ok {
 				a.ids[key] = fmt.Sprintf("<id %d>", len(a.ids)+1)
 			}
 			return a.ids[key]
 		})
+		return secretAnywhere.ReplaceAllString(v, "<secret>") // last: a piece of an id can look like a code
 	case map[string]any:
 		out := map[string]any{}
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			out[k] = a.of(v[k])
+			if out[k] = a.of(v[k]); k == "hint" { // the end of a secret
+				out[k] = "<secret>"
+			}
 		}
 		return out
 	case []any:

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -232,7 +233,7 @@ func bodyOf(b binding, m proto.Message, publicURL string) any {
 		return s.message(m.ProtoReflect().Get(f).Message())
 	}
 	body := s.message(m.ProtoReflect())
-	if status := restOf(b.method).GetStatus(); status != 0 {
+	if status := restOf(b.method).GetStatus(); status != 0 && !restOf(b.method).GetBare() {
 		body["status"] = json.Number(strconv.Itoa(int(status)))
 	}
 	return body
@@ -302,7 +303,7 @@ func (s shaper) value(f protoreflect.FieldDescriptor, v protoreflect.Value) any 
 			return readJSON([]byte(v.String()))
 		}
 		if jsonOf(f).GetAddress() {
-			return s.publicURL + v.String()
+			return strings.TrimSuffix(s.publicURL+v.String(), "/")
 		}
 		return v.String()
 	default:
