@@ -27,10 +27,10 @@ func (i *Identity) sweep(ctx context.Context) {
 		if _, err := tx.Pairing.Delete().Where(pairing.ExpiresAtLT(now.Add(-pairingKept))).Exec(ctx); err != nil {
 			return err
 		}
-		if _, err := tx.Link.Delete().Where(link.ExpiresAtLT(now)).Exec(ctx); err != nil {
+		if _, err := tx.Link.Delete().Where(link.ExpiresAtLTE(now)).Exec(ctx); err != nil {
 			return err
 		}
-		_, err := tx.Session.Delete().Where(session.Or(session.ExpiresAtLT(now), session.UsedAtLT(now.Add(-sessionIdle-sessionUseEvery)))).Exec(ctx)
+		_, err := tx.Session.Delete().Where(session.Or(session.ExpiresAtLTE(now), session.UsedAtLT(now.Add(-sessionIdle-sessionUseEvery)))).Exec(ctx)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
