@@ -65,14 +65,15 @@ var layers = map[string][]string{
 		"internal/identity", "internal/agent", "internal/contact", "internal/policy"},
 	"internal/campaign": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/identity", "internal/agent",
 		"internal/contact", "internal/policy", "internal/call", "internal/messenger"},
+	"internal/replay": {"ent", "internal/store", "internal/fault"},
 	"internal/webhook": {"ent", "internal/store", "internal/fault", "internal/egress", "internal/agent", "internal/contact",
-		"internal/call", "internal/analysis"},
+		"internal/call", "internal/analysis", "internal/secret"},
 	"internal/analysis": {"ent", "internal/store", "internal/fault", "internal/openai", "internal/call", "internal/agent"},
 	// 4
 	"internal/engine": {"ent", "internal/store", "internal/fault", "internal/audio", "internal/carrier", "internal/call",
 		"internal/agent", "internal/contact", "internal/identity", "internal/conversation", "internal/conversation/scripted"},
 	"internal/api": {"gen", "ent", "internal/store", "internal/fault", "internal/identity", "internal/agent",
-		"internal/call", "internal/campaign", "internal/contact", "internal/policy", "internal/analysis", "internal/webhook"},
+		"internal/call", "internal/campaign", "internal/contact", "internal/policy", "internal/analysis", "internal/webhook", "internal/replay"},
 	// 5: clients of the gRPC services, and the listeners
 	"internal/mcp":  {"gen", "internal/fault"},
 	"internal/rest": {"gen", "internal/fault", "internal/throttle"},
@@ -96,7 +97,7 @@ var owners = map[string][]string{
 	"internal/campaign": {"campaign", "enrollment"},
 	"internal/analysis": {"callanalysis", "calltag"},
 	"internal/webhook":  {"delivery"},
-	"internal/api":      {"idempotencykey"},
+	"internal/replay":   {"idempotencykey"},
 }
 
 // entities are the client's fields for the tables, as they stand in x.<Entity>.Create().

@@ -29,6 +29,7 @@ type Config struct {
 
 // Register adds all services of callwright.v1.
 func Register(r grpc.ServiceRegistrar, c Config) {
+	r = replaying{r, c.DB}
 	callwrightv1.RegisterCallServiceServer(r, &calls{db: c.DB, recordings: c.Recordings})
 	callwrightv1.RegisterAgentServiceServer(r, &agents{db: c.DB})
 	callwrightv1.RegisterPhoneNumberServiceServer(r, &phoneNumbers{db: c.DB})
