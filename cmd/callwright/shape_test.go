@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -234,6 +235,9 @@ func bodyOf(b binding, m proto.Message, publicURL string) any {
 	}
 	body := s.message(m.ProtoReflect())
 	if status := restOf(b.method).GetStatus(); status != 0 && !restOf(b.method).GetBare() {
+		if created := restOf(b.method).GetCreatedField(); created != "" && body["data"].(map[string]any)[created] != true {
+			status = http.StatusOK
+		}
 		body["status"] = json.Number(strconv.Itoa(int(status)))
 	}
 	return body
