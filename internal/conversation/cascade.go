@@ -130,7 +130,6 @@ type making struct {
 	ctx     context.Context
 	results chan Message
 	items   int
-	said    string
 }
 
 // maxThoughts bounds how often a brain may go on with another tool call in one turn.

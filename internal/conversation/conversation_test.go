@@ -51,7 +51,6 @@ type outcome struct {
 	hooked        []conversation.Turn
 	fault         error
 	transcript    []string
-	pressed       string
 }
 
 // hold has a call in virtual time.
@@ -322,15 +321,6 @@ func TestSilence(t *testing.T) {
 		o := call{callee: says(sandbox.Step{Wait: 13 * time.Second, Say: "Yes, I am here."}), script: idle}.hold(t)
 		require.Equal(t, 2, strings.Count(strings.Join(o.transcript, "\n"), "still there"))
 	})
-}
-
-// talkative never stops answering.
-func talkative(n int) *sandbox.Callee {
-	c := &sandbox.Callee{}
-	for range n {
-		c.Steps = append(c.Steps, hears("Tell me more."))
-	}
-	return c
 }
 
 func TestLimits(t *testing.T) {

@@ -30,8 +30,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func p[T any](v T) *T { return &v }
-
 // house is a workspace with an agent, a receiver that answers as told and a courier on a clock of its own.
 type house struct {
 	db      *store.DB
@@ -124,7 +122,7 @@ func (h *house) call(t *testing.T, change func(*ent.CallCreate)) *ent.Call {
 
 func (h *house) enlist(row *ent.Call) error {
 	return h.db.InTx(h.ctx, func(ctx context.Context, tx *store.Tx) error {
-		_, err := webhook.Enlist(ctx, tx, row)
+		_, err := h.courier.Enlist(ctx, tx, row, nil)
 		return err
 	})
 }
