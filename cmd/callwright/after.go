@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 
+	"github.com/riverqueue/river"
+
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/internal/agent"
 	"github.com/callwright/callwright/internal/analysis"
+	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/openai"
 	"github.com/callwright/callwright/internal/store"
 	"github.com/callwright/callwright/internal/webhook"
@@ -26,13 +29,28 @@ func (h *house) openAfter() error {
 	})
 	h.analyst = analysis.NewWorker(analysis.Config{
 		DB: h.db, Model: model, Log: h.log,
-		Finished: func(ctx context.Context, tx *store.Tx, c *ent.Call) error {
-			_, err := webhook.Enlist(ctx, tx, c)
+		Finished: func(ctx context.Context, tx *store.Tx, c *ent.Call, withheld *analysis.Content) error {
+			_, err := h.courier.Enlist(ctx, tx, c, withheld)
 			return err
 		},
 		Committed: h.courier.Wake,
 	})
 	return nil
+}
+
+// eraser deletes content whose time is over.
+func (h *house) eraser() *call.Eraser {
+	return &call.Eraser{DB: h.db, Recordings: h.recordings, Concluded: analysis.Erase, Log: h.log}
+}
+
+// periodic are the jobs that come by themselves.
+func periodic() []*river.PeriodicJob {
+	erase := func() (river.JobArgs, *river.InsertOpts) {
+		return call.EraseContent{}, &river.InsertOpts{Queue: call.QueueAfter, MaxAttempts: 1}
+	}
+	return []*river.PeriodicJob{
+		river.NewPeriodicJob(river.PeriodicInterval(call.EraseEvery), erase, &river.PeriodicJobOpts{RunOnStart: true}),
+	}
 }
 
 // model is the language model of the settings; nil without one.

@@ -14,6 +14,7 @@ type facts struct {
 	HTTPURL  string `json:"http_url"`
 	APIURL   string `json:"api_url"`
 	GRPCAddr string `json:"grpc_addr"`
+	MCPURL   string `json:"mcp_url"`
 	// Makes the first owner; absent once somebody can sign in.
 	SetUpURL string `json:"set_up_url,omitempty"`
 }
@@ -31,6 +32,7 @@ func (h *house) facts() facts {
 		HTTPURL:  url,
 		APIURL:   url + "/v1",
 		GRPCAddr: h.server.GRPCAddr.String(),
+		MCPURL:   url + "/mcp",
 	}
 }
 
@@ -44,7 +46,7 @@ func (h *house) announce(ctx context.Context, t *terminal) (err error) {
 		return t.json(f)
 	}
 	fmt.Fprintf(t.stdout, "\n  %s\n\n", f.headline())
-	t.list("API", f.APIURL, "gRPC", f.grpc(h.serving.GRPCReflection))
+	t.list("API", f.APIURL, "gRPC", f.grpc(h.serving.GRPCReflection), "MCP", f.MCPURL)
 	if f.SetUpURL != "" {
 		t.list("Set up", f.SetUpURL+"   works once, for 30 minutes")
 	}

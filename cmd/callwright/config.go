@@ -24,6 +24,7 @@ type commands struct {
 	Migrate   migrateCommand   `cmd:"" help:"Bring the database up to date and exit. serve does so by itself."`
 	Workspace workspaceCommand `cmd:"" help:"Make workspaces and set their plans."`
 	Key       keyCommand       `cmd:"" help:"Make and delete API keys."`
+	MCP       mcpCommand       `cmd:"" name:"mcp" help:"Connect an assistant such as Claude Code, Cursor or VS Code."`
 	User      userCommand      `cmd:"" help:"Make users and tokens for them."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
@@ -46,6 +47,7 @@ type serving struct {
 	PublicURL            string          `group:"Addresses" placeholder:"URL" help:"Address that clients reach REST by, shown in recording_url. Default: the address of the request."`
 	CORSOrigin           []string        `group:"Addresses" name:"cors-origin" placeholder:"ORIGIN" help:"Web page that browsers may let use REST, such as https://app.example.com; repeatable (environment: comma-separated). * lets in every page. Default: none."`
 	RateLimit            int             `group:"Limits" default:"100" placeholder:"N" help:"Requests that a caller may make in any 60 seconds over REST; 0: no limit. Default: ${default}."`
+	MCPRateLimit         int             `group:"Limits" name:"mcp-rate-limit" default:"60" placeholder:"N" help:"Requests that a key may make in any 60 seconds to the tool server for assistants; 0: no limit. Default: ${default}."`
 	DrainTimeout         time.Duration   `group:"Limits" placeholder:"TIME" help:"How long calls in progress may go on after a stop signal; a second signal ends them at once. Default: 30m, with dev 10s."`
 	AllowPrivateNetworks bool            `group:"Limits" help:"Accept http addresses and private networks for webhooks; for development on one machine."`
 	WebhookBackoff       []time.Duration `group:"Limits" placeholder:"TIME,..." help:"Pauses between the five attempts of a webhook delivery, each plus or minus 20 percent; the last one repeats. Default: 30s,3m,18m,108m."`
@@ -142,6 +144,8 @@ func (s serving) validate() error {
 	switch {
 	case s.RateLimit < 0:
 		return errorf("--rate-limit must be 0 or more")
+	case s.MCPRateLimit < 0:
+		return errorf("--mcp-rate-limit must be 0 or more")
 	case s.LLMURL != "" && s.LLMModel == "":
 		return errorf("--llm-url needs --llm-model, the name of the model to ask")
 	case s.DrainTimeout < 0:

@@ -35,6 +35,8 @@ type demoFacts struct {
 	facts
 	demo
 	Curl string `json:"curl"`
+	// Connects Claude Code to the tool server.
+	MCPAdd string `json:"mcp_add"`
 }
 
 // announceDemo prints what a newcomer needs: addresses, key, agent, and the first call.
@@ -47,12 +49,13 @@ func (h *house) announceDemo(ctx context.Context, t *terminal, d demo) (err erro
 	body := fmt.Sprintf(`-H 'Content-Type: application/json' -d '{"to":"+15005550006","agent_id":"%s","variables":{"name":"Maria"}}'`,
 		d.AgentID)
 	if !interactive(t.stdout) {
-		return t.json(demoFacts{f, d, head + " " + body})
+		return t.json(demoFacts{f, d, head + " " + body, claudeCode(f.MCPURL, d.APIKey)})
 	}
 	fmt.Fprintf(t.stdout, "\n  %s\n\n", f.headline())
 	t.list(
 		"API", f.APIURL,
 		"gRPC", f.grpc(h.serving.GRPCReflection),
+		"MCP", f.MCPURL,
 		"API key", d.APIKey,
 		"Agent", d.AgentID.String()+"  "+demoAgent,
 	)
@@ -64,6 +67,7 @@ func (h *house) announceDemo(ctx context.Context, t *terminal, d demo) (err erro
 		"Call", head+" \\\n"+strings.Repeat(" ", 14)+body,
 		"Read", fmt.Sprintf(`curl -s %s/calls/CALL_ID -H "Authorization: Bearer %s"`, f.APIURL, d.APIKey),
 		"Listen", fmt.Sprintf(`curl -s %s/call/CALL_ID/recording -H "Authorization: Bearer %s" -o call.wav`, f.APIURL, d.APIKey),
+		"Assistant", claudeCode(f.MCPURL, d.APIKey)+"   (others: callwright mcp setup)",
 	)
 	fmt.Fprintf(t.stdout, "\n  Ctrl-C stops it. The key is kept in %s.\n\n", h.demoFile())
 	return nil

@@ -35,6 +35,8 @@ type devFacts struct {
 	AgentID     string `json:"agent_id"`
 	Curl        string `json:"curl"`
 	SetUpURL    string `json:"set_up_url"`
+	MCPURL      string `json:"mcp_url"`
+	MCPAdd      string `json:"mcp_add"`
 }
 
 // lockedBuffer takes the log of a program that runs beside its test.

@@ -153,6 +153,7 @@ func (h *house) newServer(register func(grpc.ServiceRegistrar)) *server.Server {
 		Caller:    s.Caller,
 		Log:       h.log,
 	}))
+	h.mountTools(s)
 	return s
 }
 
@@ -161,7 +162,8 @@ func (h *house) runJobs(ctx context.Context) error {
 	workers := river.NewWorkers()
 	h.engine.Workers(workers)
 	river.AddWorker(workers, h.analyst)
+	river.AddWorker(workers, h.eraser())
 	return h.db.RunJobs(ctx, store.JobsConfig{
-		Workers: workers, Queues: map[string]int{call.QueueVoice: 8, call.QueueAfter: 16}, Log: h.log,
+		Workers: workers, Queues: map[string]int{call.QueueVoice: 8, call.QueueAfter: 16}, Periodic: periodic(), Log: h.log,
 	})
 }

@@ -114,7 +114,7 @@ func TestNoReferenceIsLostWhileATagIsDeleted(t *testing.T) {
 			require.NoError(t, g.Wait())
 			left := 0
 			for _, id := range ids {
-				a, err := analysis.Of(ctx, db.Ent(), id)
+				a, err := analysis.Whole(ctx, db.Ent(), id)
 				require.NoError(t, err)
 				if a != nil && a.CallTagID != nil {
 					left++

@@ -26,10 +26,19 @@ type Config struct {
 	DB *store.DB
 	// Model concludes; without one the built-in analysis does.
 	Model Model
-	// Finished joins the transaction that ends an analysis; Committed comes after it. Both may be nil.
-	Finished  func(ctx context.Context, tx *store.Tx, c *ent.Call) error
+	// Finished joins the transaction that ends an analysis; Committed comes after it. Both may be nil. withheld is what
+	// was said and concluded when it is stored nowhere else, else nil.
+	Finished  func(ctx context.Context, tx *store.Tx, c *ent.Call, withheld *Content) error
 	Committed func()
 	Log       *slog.Logger
+}
+
+// Content is what was said and concluded in a call.
+type Content struct {
+	Turns []*ent.Turn
+	// Summary is nil without one; the others are as CallAnalysis keeps them.
+	Summary                         *string
+	Personalized, Checks, Extracted json.RawMessage
 }
 
 // Worker analyses a call when it has ended: the job call.Ended. It runs twice with the same result.
@@ -67,7 +76,7 @@ func (w *Worker) Work(ctx context.Context, job *river.Job[call.Ended]) error {
 	if err != nil {
 		return err
 	}
-	if !call.Status(row.Status).Terminal() {
+	if !call.Status(row.Status).Terminal() || row.ErasedFor != nil { // what was erased has been analysed
 		return nil // a late answer brought it back; its next end comes with a job of its own
 	}
 	m, err := w.gather(ctx, row)
@@ -78,13 +87,13 @@ func (w *Worker) Work(ctx context.Context, job *river.Job[call.Ended]) error {
 	if err != nil {
 		return err
 	}
-	return w.save(ctx, row, concluded)
+	return w.save(ctx, m, concluded)
 }
 
 // gather reads what the analysis works on.
 func (w *Worker) gather(ctx context.Context, row *ent.Call) (m material, err error) {
 	m.call = row
-	if m.turns, err = call.Turns(ctx, w.DB.Ent(), row.ID); err != nil || row.AgentID == nil {
+	if m.turns, err = call.Said(ctx, w.DB.Ent(), row.ID); err != nil || row.AgentID == nil {
 		return m, err
 	}
 	a, err := agent.Get(ctx, w.DB.Ent(), *row.AgentID)
@@ -143,23 +152,38 @@ func (m material) nothing() conclusion {
 	return c
 }
 
-// save writes the analysis and what follows from it in one transaction. A tag that somebody set by hand stays.
-func (w *Worker) save(ctx context.Context, row *ent.Call, c conclusion) error {
-	err := w.DB.InTx(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := upsert(ctx, tx, row, c); err != nil {
+// save writes the analysis and what follows from it in one transaction. A tag that somebody set by hand stays. Of a
+// redacted call only the tag is written, and what was said is deleted. CONTRACT.md §2, HIPAA workspaces.
+func (w *Worker) save(ctx context.Context, m material, c conclusion) error {
+	concluded, err := m.content(c)
+	if err != nil {
+		return err
+	}
+	err = w.DB.InTx(ctx, func(ctx context.Context, tx *store.Tx) error {
+		redacted, err := call.Redaction(ctx, tx.Client, m.call)
+		if err != nil {
 			return err
 		}
-		if w.Finished == nil {
-			return nil
+		if redacted == "" {
+			if err := upsert(ctx, tx, m.call, c, concluded); err != nil {
+				return err
+			}
+			return w.finished(ctx, tx, m.call, nil)
 		}
-		return w.Finished(ctx, tx, row)
+		if err := upsert(ctx, tx, m.call, c, Content{}); err != nil {
+			return err
+		}
+		if err := w.finished(ctx, tx, m.call, &concluded); err != nil {
+			return err
+		}
+		return call.Erase(ctx, tx, m.call, redacted)
 	})
 	if store.IsForeignKey(err) { // the call was deleted, or the tag was: once more without it
 		if c.tag == nil {
 			return nil
 		}
 		c.tag = nil
-		return w.save(ctx, row, c)
+		return w.save(ctx, m, c)
 	}
 	if err == nil && w.Committed != nil {
 		w.Committed()
@@ -167,26 +191,37 @@ func (w *Worker) save(ctx context.Context, row *ent.Call, c conclusion) error {
 	return err
 }
 
-func upsert(ctx context.Context, tx *store.Tx, row *ent.Call, c conclusion) error {
+func (w *Worker) finished(ctx context.Context, tx *store.Tx, row *ent.Call, withheld *Content) error {
+	if w.Finished == nil {
+		return nil
+	}
+	return w.Finished(ctx, tx, row, withheld)
+}
+
+// content is what was said and concluded, in the form in which it is kept.
+func (m material) content(c conclusion) (out Content, err error) {
+	out = Content{Turns: m.turns, Summary: c.summary}
+	var errs [3]error
+	out.Personalized, errs[0] = marshal(c.personalized, c.personalized == nil)
+	out.Checks, errs[1] = marshal(c.checks, len(c.checks) == 0)
+	out.Extracted, errs[2] = marshal(c.extracted, len(c.extracted) == 0)
+	return out, errors.Join(errs[:]...)
+}
+
+func upsert(ctx context.Context, tx *store.Tx, row *ent.Call, c conclusion, kept Content) error {
 	there, err := tx.CallAnalysis.Query().Where(callanalysis.CallID(row.ID), store.ForUpdate).Only(ctx)
 	if err != nil && !ent.IsNotFound(err) {
 		return err
 	}
-	personalized, err1 := marshal(c.personalized, c.personalized == nil)
-	checks, err2 := marshal(c.checks, len(c.checks) == 0)
-	extracted, err3 := marshal(c.extracted, len(c.extracted) == 0)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return err
-	}
 	if there == nil {
-		return tx.CallAnalysis.Create().SetWorkspaceID(row.WorkspaceID).SetCallID(row.ID).SetNillableSummary(c.summary).
-			SetPersonalized(personalized).SetChecks(checks).SetExtracted(extracted).SetNillableCallTagID(c.tag).
-			SetSource(c.source).SetProblem(c.problem).SetAnalyzedAt(store.Now()).Exec(ctx)
+		return tx.CallAnalysis.Create().SetWorkspaceID(row.WorkspaceID).SetCallID(row.ID).SetNillableSummary(kept.Summary).
+			SetPersonalized(kept.Personalized).SetChecks(kept.Checks).SetExtracted(kept.Extracted).
+			SetNillableCallTagID(c.tag).SetSource(c.source).SetProblem(c.problem).SetAnalyzedAt(store.Now()).Exec(ctx)
 	}
-	up := there.Update().SetPersonalized(personalized).SetChecks(checks).SetExtracted(extracted).SetSource(c.source).
-		SetProblem(c.problem).SetAnalyzedAt(store.Now()).SetUpdatedAt(store.Now())
-	if c.summary != nil {
-		up.SetSummary(*c.summary)
+	up := there.Update().SetPersonalized(kept.Personalized).SetChecks(kept.Checks).SetExtracted(kept.Extracted).
+		SetSource(c.source).SetProblem(c.problem).SetAnalyzedAt(store.Now()).SetUpdatedAt(store.Now())
+	if kept.Summary != nil {
+		up.SetSummary(*kept.Summary)
 	} else {
 		up.ClearSummary()
 	}

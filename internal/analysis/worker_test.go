@@ -89,7 +89,7 @@ func (e *ended) call(t *testing.T, status string, said ...string) *ent.Call {
 func (e *ended) work(t *testing.T, row *ent.Call, m analysis.Model, attempt int) error {
 	w := analysis.NewWorker(analysis.Config{
 		DB: e.db, Model: m, Log: slog.New(slog.DiscardHandler),
-		Finished: func(_ context.Context, _ *store.Tx, c *ent.Call) error {
+		Finished: func(_ context.Context, _ *store.Tx, c *ent.Call, _ *analysis.Content) error {
 			e.finished = append(e.finished, c.ID)
 			return nil
 		},
@@ -100,7 +100,7 @@ func (e *ended) work(t *testing.T, row *ent.Call, m analysis.Model, attempt int)
 }
 
 func (e *ended) of(t *testing.T, row *ent.Call) *ent.CallAnalysis {
-	a, err := analysis.Of(e.ctx, e.db.Ent(), row.ID)
+	a, err := analysis.Of(e.ctx, e.db.Ent(), row)
 	require.NoError(t, err)
 	require.NotNil(t, a)
 	return a
@@ -191,7 +191,7 @@ func TestCallsWithoutAConversationAreNotSentToTheModel(t *testing.T) {
 		}
 		running := e.call(t, "in-progress", talk...)
 		require.NoError(t, e.work(t, running, m, 1))
-		none, err := analysis.Of(e.ctx, db.Ent(), running.ID)
+		none, err := analysis.Of(e.ctx, db.Ent(), running)
 		require.NoError(t, err)
 		require.Nil(t, none)
 		gone := e.call(t, "failed")

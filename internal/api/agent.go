@@ -42,14 +42,8 @@ func (s *agents) ListAgents(ctx context.Context, in *callwrightv1.ListAgentsRequ
 		return nil, err
 	}
 	out := &callwrightv1.ListAgentsResponse{Pagination: pagination(page.Offset, page.Limit, len(page.Agents), page.Total)}
-	for _, a := range page.Agents {
-		data, err := encodeAgent(a)
-		if err != nil {
-			return nil, err
-		}
-		out.Data = append(out.Data, data)
-	}
-	return out, nil
+	out.Data, err = encodeAgents(page.Agents)
+	return out, err
 }
 
 func (s *agents) GetAgent(ctx context.Context, in *callwrightv1.GetAgentRequest) (*callwrightv1.GetAgentResponse, error) {
@@ -106,5 +100,17 @@ func encodeAgent(a *ent.Agent) (*callwrightv1.Agent, error) {
 		UpdatedAt:   timestamppb.New(a.UpdatedAt),
 	}
 	settings.fill(out, &s)
+	return out, nil
+}
+
+func encodeAgents(rows []*ent.Agent) ([]*callwrightv1.Agent, error) {
+	var out []*callwrightv1.Agent
+	for _, a := range rows {
+		data, err := encodeAgent(a)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, data)
+	}
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
+	"github.com/callwright/callwright/internal/analysis"
 	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/store"
 )
@@ -79,7 +80,15 @@ func (s *calls) GetCallDetail(ctx context.Context, in *callwrightv1.GetCallDetai
 	if err != nil {
 		return nil, err
 	}
-	data, err := encodeCallDetail(c, turns)
+	concluded, err := analysis.Of(ctx, s.db.Ent(), c)
+	if err != nil {
+		return nil, err
+	}
+	redacted, err := call.Redaction(ctx, s.db.Ent(), c)
+	if err != nil {
+		return nil, err
+	}
+	data, err := encodeCallDetail(c, turns, concluded, redacted)
 	return &callwrightv1.GetCallDetailResponse{Data: data}, err
 }
 

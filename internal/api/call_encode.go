@@ -46,8 +46,14 @@ func encodeCall(c *ent.Call) *callwrightv1.Call {
 	return out
 }
 
-func encodeCallDetail(c *ent.Call, turns []*ent.Turn) (*callwrightv1.CallDetail, error) {
+// encodeCallDetail shows a call with what may be shown of its content; redacted says why it is less than there was.
+func encodeCallDetail(c *ent.Call, turns []*ent.Turn, a *ent.CallAnalysis, redacted string) (*callwrightv1.CallDetail, error) {
 	out := &callwrightv1.CallDetail{
+		Analysis:         encodeAnalysis(a),
+		ContentRedacted:  redacted != "",
+		RedactionReason:  text(redacted),
+		ContentDeletedAt: optionalTime(c.ErasedAt),
+
 		Call:       encodeCall(c),
 		Transcript: call.Transcript(turns),
 		Variables:  c.Variables,
@@ -70,4 +76,27 @@ func encodeCallDetail(c *ent.Call, turns []*ent.Turn) (*callwrightv1.CallDetail,
 	out.Latency = &callwrightv1.CallLatency{}
 	latencies.fill(out.Latency, &l)
 	return out, nil
+}
+
+func encodeAnalysis(a *ent.CallAnalysis) *callwrightv1.CallAnalysis {
+	if a == nil {
+		return nil
+	}
+	return &callwrightv1.CallAnalysis{
+		Summary:                 a.Summary,
+		PersonalizedCallSummary: rawOr(a.Personalized, "null"),
+		CallTags:                rawOr(a.Checks, "[]"),
+		ExtractedFields:         rawOr(a.Extracted, "[]"),
+		CallTagId:               optionalID(a.CallTagID),
+		Source:                  a.Source,
+		Problem:                 text(a.Problem),
+		AnalyzedAt:              optionalTime(a.AnalyzedAt),
+	}
+}
+
+func rawOr(raw json.RawMessage, otherwise string) string {
+	if len(raw) == 0 {
+		return otherwise
+	}
+	return string(raw)
 }

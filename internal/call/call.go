@@ -26,6 +26,11 @@
 // exact, slots are never given twice, and an ending that frees a slot sees every call that waits for it: no Dial job is
 // missing. Reads and the progress of a single call (leases, turns, leg) do not take it.
 //
+// # Content
+//
+// What was said leaves the store only through [Turns], which knows whether it is withheld (redaction.go), and goes before
+// the record does (erase.go): after the analysis of a redacted call, and when the agent's retention_period is over.
+//
 // # Time
 //
 // created_at is in milliseconds, as the API shows it, so that filters by a time that a client has read mean that call.
@@ -34,14 +39,12 @@ package call
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/ent/call"
-	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/internal/fault"
 )
 
@@ -58,54 +61,6 @@ func found(c *ent.Call, err error) (*ent.Call, error) {
 		return nil, fault.Missing("call")
 	}
 	return c, err
-}
-
-// RedactionHIPAA is why content of a HIPAA workspace is withheld (spec: Tool server, redaction_reason).
-const RedactionHIPAA = "hipaa"
-
-// Redaction is why the contents of a workspace's calls are withheld from everybody; empty when they are not.
-func Redaction(ctx context.Context, c *ent.Client, workspace uuid.UUID) (string, error) {
-	w, err := c.Workspace.Get(ctx, workspace)
-	if err != nil {
-		return "", fmt.Errorf("read the workspace: %w", err)
-	}
-	if w.Hipaa {
-		return RedactionHIPAA, nil
-	}
-	return "", nil
-}
-
-// Turns reads what was said and done in a call, in order; nothing when the workspace's content is redacted.
-func Turns(ctx context.Context, c *ent.Client, id uuid.UUID) ([]*ent.Turn, error) {
-	row, err := Get(ctx, c, id)
-	if err != nil {
-		return nil, err
-	}
-	switch redacted, err := Redaction(ctx, c, row.WorkspaceID); {
-	case err != nil:
-		return nil, err
-	case redacted != "":
-		return nil, nil
-	}
-	return said(ctx, c, row)
-}
-
-// Said is Turns without the redaction: for what concludes a call, and for webhooks whose action asks for it
-// (CONTRACT.md §2, HIPAA workspaces). Nothing of it may be shown or logged.
-func Said(ctx context.Context, c *ent.Client, id uuid.UUID) ([]*ent.Turn, error) {
-	row, err := Get(ctx, c, id)
-	if err != nil {
-		return nil, err
-	}
-	return said(ctx, c, row)
-}
-
-func said(ctx context.Context, c *ent.Client, row *ent.Call) ([]*ent.Turn, error) {
-	turns, err := c.Turn.Query().Where(turn.WorkspaceID(row.WorkspaceID), turn.CallID(row.ID)).Order(turn.BySeq()).All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the turns of call %s: %w", row.ID, err)
-	}
-	return turns, nil
 }
 
 // Roles of a turn (spec: Webhook payload, transcript_object).

@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -53,8 +54,32 @@ func Find(ctx context.Context, c *ent.Client, q Search) ([]*ent.Call, int64, err
 	if n := len(rows); n < q.Limit && (n > 0 || q.Offset == 0) {
 		return rows, int64(q.Offset + n), nil
 	}
+	if q.unfiltered() {
+		n, err := kept(ctx, c, q.IncludeTest)
+		return rows, n, err
+	}
 	n, err := counted(ctx, matching)
 	return rows, n, err
+}
+
+// kept is how many calls the workspace of ctx has, as its counter knows it.
+func kept(ctx context.Context, c *ent.Client, tests bool) (int64, error) {
+	n, err := c.CallCount.Query().Only(ctx)
+	switch {
+	case ent.IsNotFound(err):
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("read the number of calls: %w", err)
+	case tests:
+		return n.Total, nil
+	}
+	return n.Total - n.Test, nil
+}
+
+// unfiltered reports whether all calls match, but for tests: their number is kept.
+func (q Search) unfiltered() bool {
+	q.IncludeTest, q.OldestFirst, q.Offset, q.Limit = false, false, 0, 0
+	return q == Search{}
 }
 
 func (q Search) query(c *ent.Client) (*ent.CallQuery, error) {

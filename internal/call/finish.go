@@ -107,7 +107,11 @@ func end(ctx context.Context, tx *store.Tx, c *ent.Call, o Outcome) (*ent.Call, 
 	if o.Recording != nil {
 		up.SetRecordingKey(o.Recording.Key).SetRecordingSize(o.Recording.Size).SetRecordedAt(now)
 	}
-	done, err := up.Save(ctx)
+	until, err := keepUntil(ctx, tx.Client, c.AgentID, ended)
+	if err != nil {
+		return nil, err
+	}
+	done, err := up.SetNillableKeepUntil(until).Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("end call %s: %w", c.ID, err)
 	}

@@ -196,7 +196,7 @@ func TestAWorkspaceUnderHIPAAShowsNoTurns(t *testing.T) {
 		turns, err = call.Said(r.ctx, db.Ent(), c.ID)
 		require.NoError(t, err)
 		require.Len(t, turns, 1, "what concludes the call may read it")
-		why, err := call.Redaction(r.ctx, db.Ent(), r.workspace)
+		why, err := call.Redaction(r.ctx, db.Ent(), c)
 		require.NoError(t, err)
 		require.Equal(t, "hipaa", why)
 	})

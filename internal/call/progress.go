@@ -56,7 +56,8 @@ func answeredLate(ctx context.Context, tx *store.Tx, c *ent.Call, at time.Time) 
 	now := store.Now()
 	return tx.Call.UpdateOne(c).SetStatus(string(StatusInProgress)).SetAnsweredAt(at).
 		SetInFlight(true).SetLeaseUntil(now.Add(lateAnswer)).ClearEndedAt().ClearEndedReason().ClearEndedMessage().
-		ClearRetryAfter().ClearDuration().ClearAnsweredBy().SetUpdatedAt(now).Exec(ctx)
+		ClearRetryAfter().ClearDuration().ClearAnsweredBy().
+		ClearKeepUntil().ClearErasedAt().ClearErasedFor().SetUpdatedAt(now).Exec(ctx)
 }
 
 // SaveLeg keeps what the carrier needs to end the leg after a crash. ErrEnded when the call is not in flight. ctx is

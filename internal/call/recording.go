@@ -141,7 +141,7 @@ func FindRecording(ctx context.Context, c *ent.Client, r *Recordings, id uuid.UU
 	if !Fetchable(row) {
 		return Recording{}, fault.Missing("recording")
 	}
-	if redacted, err := Redaction(ctx, c, row.WorkspaceID); err != nil {
+	if redacted, err := Redaction(ctx, c, row); err != nil {
 		return Recording{}, err
 	} else if redacted != "" {
 		return Recording{}, fault.Missing("recording")
@@ -161,8 +161,12 @@ func FindRecording(ctx context.Context, c *ent.Client, r *Recordings, id uuid.UU
 	}, nil
 }
 
-// expired applies the retention_period of the call's agent as it is now; without an agent there is none.
+// expired applies the retention_period of the call's agent, as it was when the call ended and as it is now; without an
+// agent there is none now.
 func expired(ctx context.Context, c *ent.Client, row *ent.Call) (bool, error) {
+	if row.KeepUntil != nil && !store.Now().Before(*row.KeepUntil) {
+		return true, nil
+	}
 	if row.AgentID == nil || row.RecordedAt == nil {
 		return false, nil
 	}

@@ -43,10 +43,19 @@ func (e *Engine) keep(h *held, t *tape) *call.Recorded {
 	return recorded
 }
 
-// store copies the spool file of a call into the bucket. Doing it twice gives the same.
+// store copies the spool file of a call into the bucket. Doing it twice gives the same. A call that became redacted while
+// it was recorded gives nothing: its spool file is all there is of it, and goes.
 func (e *Engine) store(ctx context.Context, row *ent.Call) (*call.Recorded, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
+	redacted, err := call.Redaction(ctx, e.DB.Ent(), row)
+	if err != nil {
+		return nil, err
+	}
+	if redacted != "" {
+		e.unspool(row.ID)
+		return nil, nil
+	}
 	f, err := os.Open(spoolPath(e.SpoolDir, row.ID))
 	if err != nil {
 		return nil, err
@@ -117,7 +126,7 @@ func (e *Engine) adopt(ctx context.Context, id uuid.UUID) error {
 		if err != nil {
 			return err
 		}
-		if length > 0 {
+		if length > 0 && recorded != nil {
 			if err := call.SaveRecording(ctx, e.DB, id, *recorded); err != nil && !settled(err) {
 				return err
 			}

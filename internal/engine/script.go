@@ -7,6 +7,7 @@ import (
 
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/internal/agent"
+	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/conversation"
 	"github.com/callwright/callwright/internal/fault"
 	"github.com/callwright/callwright/internal/identity"
@@ -46,9 +47,9 @@ func (e *Engine) script(ctx context.Context, row *ent.Call, a *ent.Agent) (scrip
 	if err != nil {
 		return script{}, err
 	}
-	workspace, err := c.Workspace.Get(ctx, row.WorkspaceID)
+	redacted, err := call.Redaction(ctx, c, row)
 	if err != nil {
-		return script{}, fmt.Errorf("read the workspace: %w", err)
+		return script{}, err
 	}
 	plan, err := identity.PlanOf(ctx, c, row.WorkspaceID)
 	if err != nil {
@@ -57,8 +58,8 @@ func (e *Engine) script(ctx context.Context, row *ent.Call, a *ent.Agent) (scrip
 	s := scriptOf(settings, row.Variables)
 	s.CallID = row.ID.String()
 	s.PlanLimit = time.Duration(plan.MaxCallMinutes) * time.Minute
-	if workspace.Hipaa {
-		s.record, s.keepTurns = false, false // CONTRACT.md §2, HIPAA workspaces
+	if redacted != "" {
+		s.record = false // CONTRACT.md §2, HIPAA workspaces; what was said is kept for the analysis, which erases it
 	}
 	return s, nil
 }
@@ -101,7 +102,7 @@ func scriptOf(a agent.Settings, vars map[string]string) script {
 			s.IdleAfter = seconds(a.IdleReminderDuration)
 		}
 	}
-	if or(a.IsHIPAACompliant, false) || or(a.RetentionPeriod, 1) == 0 {
+	if or(a.RetentionPeriod, 1) == 0 {
 		s.record, s.keepTurns = false, false // CONTRACT.md §3: retention 0 keeps nothing
 	}
 	return s

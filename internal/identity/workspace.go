@@ -193,3 +193,12 @@ func (in *WorkspaceChange) check(ctx context.Context, clear []string) (rules jso
 	}
 	return json.Marshal(checked)
 }
+
+// HIPAAWorkspaces are the workspaces that keep no content of their calls. ctx is store.System's.
+func HIPAAWorkspaces(ctx context.Context, c *ent.Client) ([]uuid.UUID, error) {
+	ids, err := c.Workspace.Query().Where(workspace.Hipaa(true)).IDs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list HIPAA workspaces: %w", err)
+	}
+	return ids, nil
+}

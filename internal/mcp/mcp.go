@@ -64,8 +64,8 @@ func New(c Config) http.Handler {
 	return guard{c, protocol}
 }
 
-// forwardCredential hands the caller's credential on to the services.
+// forwardCredential hands the caller's credential and address on to the services.
 func forwardCredential(ctx context.Context, r *http.Request) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", r.Header.Get("Authorization"),
-		"x-request-id", r.Header.Get("X-Request-Id"))
+		"x-request-id", r.Header.Get("X-Request-Id"), "client-address", hostname(r.RemoteAddr))
 }

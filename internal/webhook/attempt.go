@@ -62,7 +62,7 @@ func (c *Courier) post(ctx context.Context, d *ent.Delivery, try *Attempt) (wait
 	if err != nil {
 		return 0, err
 	}
-	body, err := build(ctx, c.DB.Ent(), row, action.IncludePhi)
+	body, phi, err := c.build(ctx, d, row, action.IncludePhi)
 	if err != nil {
 		return 0, err
 	}
@@ -78,7 +78,10 @@ func (c *Courier) post(ctx context.Context, d *ent.Delivery, try *Attempt) (wait
 		try.Error = egress.ClassOf(err).Sentence()
 		return 0, nil
 	}
-	try.HTTPStatus, try.Response = answer.Status, printable(answer.Body)
+	try.HTTPStatus = answer.Status
+	if !phi { // a receiver may repeat what it got
+		try.Response = printable(answer.Body)
+	}
 	if answer.Status < 200 || answer.Status > 299 {
 		try.Error = fmt.Sprintf("The receiver answered %d; only 2xx counts as delivered.", answer.Status)
 	}
@@ -124,9 +127,9 @@ func (c *Courier) record(ctx context.Context, d *ent.Delivery, try Attempt, wait
 		up := row.Update().SetAttempts(raw).ClearLeaseUntil().SetUpdatedAt(now)
 		switch {
 		case try.Error == "":
-			up.SetStatus(Delivered).SetDeliveredAt(now).ClearNextAttemptAt()
+			up.SetStatus(Delivered).SetDeliveredAt(now).ClearNextAttemptAt().ClearContent()
 		case try.Number >= MaxAttempts || try.Error == errGone:
-			up.SetStatus(Abandoned).ClearNextAttemptAt()
+			up.SetStatus(Abandoned).ClearNextAttemptAt().ClearContent()
 		default:
 			up.SetNextAttemptAt(now.Add(max(c.step(try.Number), wait)))
 		}

@@ -53,6 +53,7 @@ func deliver(b *testing.B, db *store.DB) {
 	actions := agent.Actions{DB: db, Key: secret.NewKey(), Egress: out}
 	_, err = actions.Create(ctx, a.ID, agent.Action{Type: agent.ActionWebhook, Name: &name, URL: &receiver.URL})
 	require.NoError(b, err)
+	courier := webhook.New(webhook.Config{DB: db, Egress: out, Actions: actions, Log: slog.New(slog.DiscardHandler)})
 	for range b.N {
 		require.NoError(b, db.InTx(ctx, func(ctx context.Context, tx *store.Tx) error {
 			row, err := tx.Call.Create().SetDirection("outbound").SetStatus("completed").SetToNumber("+15551234567").
@@ -60,11 +61,10 @@ func deliver(b *testing.B, db *store.DB) {
 			if err != nil {
 				return err
 			}
-			_, err = webhook.Enlist(ctx, tx, row)
+			_, err = courier.Enlist(ctx, tx, row, nil)
 			return err
 		}))
 	}
-	courier := webhook.New(webhook.Config{DB: db, Egress: out, Actions: actions, Log: slog.New(slog.DiscardHandler)})
 	run, stop := context.WithCancel(b.Context())
 	done := make(chan error)
 	b.ResetTimer()

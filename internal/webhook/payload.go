@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/callwright/callwright/ent"
-	"github.com/callwright/callwright/internal/analysis"
 	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/contact"
 )
@@ -64,9 +63,11 @@ var (
 	jsonList = json.RawMessage("[]")
 )
 
-// build makes the body of a call from the records as they stand now. Content that is withheld from everybody is withheld
-// here too, unless the action asks for it. CONTRACT.md §2, HIPAA workspaces.
-func build(ctx context.Context, c *ent.Client, row *ent.Call, includePHI bool) ([]byte, error) {
+// build makes the body of a delivery from the records as they stand now. Content that is withheld from everybody is
+// withheld here too, unless the action asks for it; phi tells that the body carries such content. CONTRACT.md §2, HIPAA
+// workspaces.
+func (c *Courier) build(ctx context.Context, d *ent.Delivery, row *ent.Call, includePHI bool) (body []byte, phi bool, err error) {
+	db := c.DB.Ent()
 	p := payload{
 		PayloadVersion: PayloadVersion, CallID: row.ID.String(), Direction: row.Direction, CallStatus: row.Status,
 		Transcript: noTranscript, TranscriptObject: []entry{}, Duration: row.Duration, CallFrom: text(row.FromNumber),
@@ -79,46 +80,39 @@ func build(ctx context.Context, c *ent.Client, row *ent.Call, includePHI bool) (
 	if row.Direction == "outbound" {
 		p.Variables = row.Variables
 	}
-	redacted, err := call.Redaction(ctx, c, row.WorkspaceID)
+	redacted, err := call.Redaction(ctx, db, row)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	phi = redacted != "" && includePHI
 	if redacted == "" || includePHI {
-		if err := p.fill(ctx, c, row); err != nil {
-			return nil, fmt.Errorf("payload of call %s: %w", row.ID, err)
+		said, err := carried(ctx, db, c.Actions.Key, d)
+		if err != nil {
+			return nil, phi, err
+		}
+		if err := p.fill(ctx, db, row, said); err != nil {
+			return nil, phi, fmt.Errorf("payload of call %s: %w", row.ID, err)
 		}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err = e.Encode(p)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), phi, err
 }
 
 // fill adds what was said and concluded, and the people on the far side.
-func (p *payload) fill(ctx context.Context, c *ent.Client, row *ent.Call) error {
-	turns, err := call.Turns(ctx, c, row.ID)
-	if err != nil {
-		return err
+func (p *payload) fill(ctx context.Context, c *ent.Client, row *ent.Call, said content) error {
+	p.TranscriptObject = append(p.TranscriptObject, said.Entries...)
+	if said.Transcript != "" {
+		p.Transcript = said.Transcript
 	}
-	for _, t := range turns {
-		p.TranscriptObject = append(p.TranscriptObject, entry{Role: t.Role, Content: t.Content, StartMS: t.StartMs, EndMS: t.EndMs})
+	if said.Summary != nil && *said.Summary != "" {
+		p.Summary = *said.Summary
 	}
-	if said := call.Transcript(turns); said != "" {
-		p.Transcript = said
-	}
-	concluded, err := analysis.Of(ctx, c, row.ID)
-	if err != nil {
-		return err
-	}
-	if concluded != nil {
-		if concluded.Summary != nil && *concluded.Summary != "" {
-			p.Summary = *concluded.Summary
-		}
-		p.PersonalizedSummary = orElse(concluded.Personalized, jsonNull)
-		p.CallTags = orElse(concluded.Checks, jsonList)
-		p.ExtractedFields = orElse(concluded.Extracted, jsonList)
-	}
+	p.PersonalizedSummary = orElse(said.Personalized, jsonNull)
+	p.CallTags = orElse(said.Checks, jsonList)
+	p.ExtractedFields = orElse(said.Extracted, jsonList)
 	far := row.ToNumber
 	if row.Direction == "inbound" {
 		far = row.FromNumber

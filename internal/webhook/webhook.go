@@ -7,7 +7,8 @@
 //     the post leaves, under a lease, so that a crash costs one attempt and at most one repeated post.
 //   - A slow receiver holds up nobody else: at most [perEndpoint] posts are under way to one endpoint, and endpoints that have
 //     that many are left out of the claim.
-//   - The body is built afresh for each attempt, from the records as they stand.
+//   - The body is built afresh for each attempt, from the records as they stand. Content that no record holds (HIPAA) and
+//     that the action is to get is kept sealed on the delivery until it is delivered or abandoned.
 //
 // spec: Events; CONTRACT.md §2, Webhook.
 package webhook
@@ -19,10 +20,9 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/internal/agent"
+	"github.com/callwright/callwright/internal/analysis"
 	"github.com/callwright/callwright/internal/store"
 )
 
@@ -64,34 +64,43 @@ func Attempts(d *ent.Delivery) ([]Attempt, error) {
 }
 
 // Enlist writes one delivery for each webhook action of the call's agent. It joins the transaction that ends the analysis;
-// a call that is analysed again gets no second row. It reports how many are new.
-func Enlist(ctx context.Context, tx *store.Tx, call *ent.Call) (int, error) {
-	if call.AgentID == nil {
+// a call that is analysed again gets no second row. withheld is the call's content where it is stored nowhere else, else
+// nil: deliveries of actions that get it in spite of that keep it, sealed. It reports how many are new.
+func (c *Courier) Enlist(ctx context.Context, tx *store.Tx, row *ent.Call, withheld *analysis.Content) (int, error) {
+	if row.AgentID == nil {
 		return 0, nil
 	}
-	actions, err := agent.ActionsOf(ctx, tx.Client, *call.AgentID)
+	actions, err := agent.ActionsOf(ctx, tx.Client, *row.AgentID)
 	if err != nil {
-		return 0, fmt.Errorf("read the actions of agent %s: %w", call.AgentID, err)
+		return 0, fmt.Errorf("read the actions of agent %s: %w", row.AgentID, err)
 	}
 	enlisted := 0
 	for _, a := range actions {
 		if a.Type != agent.ActionWebhook {
 			continue
 		}
-		n, err := enlist(ctx, tx, call.WorkspaceID, call.ID, a)
+		n, err := c.enlist(ctx, tx, row, a, withheld)
 		if err != nil {
-			return 0, fmt.Errorf("enlist a delivery of call %s: %w", call.ID, err)
+			return 0, fmt.Errorf("enlist a delivery of call %s: %w", row.ID, err)
 		}
 		enlisted += n
 	}
 	return enlisted, nil
 }
 
-func enlist(ctx context.Context, tx *store.Tx, workspace, callID uuid.UUID, a *ent.Action) (int, error) {
+func (c *Courier) enlist(ctx context.Context, tx *store.Tx, row *ent.Call, a *ent.Action, withheld *analysis.Content) (int, error) {
 	shown, endpoint := describe(a.URL)
-	err := tx.Delivery.Create().SetWorkspaceID(workspace).SetCallID(callID).SetActionID(a.ID).SetURL(shown).
-		SetEndpoint(endpoint).SetNextAttemptAt(store.Now()).
-		OnConflictColumns("workspace_id", "call_id", "action_id").DoNothing().Exec(ctx)
+	id := store.NewID()
+	add := tx.Delivery.Create().SetID(id).SetWorkspaceID(row.WorkspaceID).SetCallID(row.ID).SetActionID(a.ID).SetURL(shown).
+		SetEndpoint(endpoint).SetNextAttemptAt(store.Now())
+	if withheld != nil && a.IncludePhi {
+		sealed, err := contentOf(withheld).seal(c.Actions.Key, place(row.WorkspaceID, id))
+		if err != nil {
+			return 0, err
+		}
+		add.SetContent(sealed)
+	}
+	err := add.OnConflictColumns("workspace_id", "call_id", "action_id").DoNothing().Exec(ctx)
 	switch {
 	case store.IsNoRow(err):
 		return 0, nil
