@@ -9,11 +9,13 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,16 +61,18 @@ type crashed struct {
 	agent   string
 	at      *process
 	placed  []string // ids of accepted calls
+	inbox   *inbox
 }
 
 func crashRounds(t *testing.T, program string, database ...string) {
-	c := &crashed{program: program, dir: t.TempDir()}
+	c := &crashed{program: program, dir: t.TempDir(), inbox: newInbox(t)}
 	c.args = append([]string{"--data-dir", c.dir, "--log-level", "error"}, database...)
 	c.found(t)
 	for round := range crashes {
 		c.boot(t)
 		if round == 0 {
 			c.agent = c.post(t, "/v1/agents", `{"name":"Nora","welcome_msg":"Hello, this is Nora. How are you today?"}`)["data"].(map[string]any)["id"].(string)
+			c.post(t, "/v1/agents/"+c.agent+"/actions", fmt.Sprintf(`{"type":"webhook","name":"Inbox","url":%q}`, c.inbox.url))
 			c.placeAll(t, round, firstRound)
 			c.untilTalking(t)
 		} else {
@@ -81,6 +85,7 @@ func crashRounds(t *testing.T, program string, database ...string) {
 	c.boot(t)
 	calls := c.untilTerminal(t)
 	c.judge(t, calls)
+	c.judgeDeliveries(t)
 	c.at.stop(t)
 }
 
@@ -97,7 +102,8 @@ func (c *crashed) found(t *testing.T) {
 }
 
 func (c *crashed) boot(t *testing.T) {
-	c.at = start(t, c.program, append([]string{"serve", "--rate-limit", "0", "--sandbox-speed", crashSpeed}, c.args...)...)
+	c.at = start(t, c.program, append([]string{"serve", "--rate-limit", "0", "--sandbox-speed", crashSpeed,
+		"--allow-private-networks", "--webhook-backoff", "500ms"}, c.args...)...)
 }
 
 // placeAll places calls to numbers that nobody else gets.
@@ -287,5 +293,72 @@ func (c *crashed) requireRecording(t *testing.T, call ended) {
 	require.Len(t, wav.Channels, 2)
 	if len(wav.Channels[0]) > 5*audio.Rate {
 		require.Greater(t, audio.Power(wav.Channels[0]), 1000.0, "the agent is heard")
+	}
+}
+
+// inbox receives the webhooks of the killed program.
+type inbox struct {
+	url string
+	mu  sync.Mutex
+	got map[string]int // posts by call
+}
+
+func newInbox(t *testing.T) *inbox {
+	in := &inbox{got: map[string]int{}}
+	server := httptest.NewServer(in)
+	t.Cleanup(server.Close)
+	in.url = server.URL + "/hook"
+	return in
+}
+
+func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		CallID     string `json:"call_id"`
+		CallStatus string `json:"call_status"`
+	}
+	if json.NewDecoder(r.Body).Decode(&body) != nil || body.CallStatus == "" {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.got[body.CallID]++
+}
+
+// judgeDeliveries wants one delivery for each call, confirmed by the receiver, however often the program died in between;
+// a post is repeated at most once for each time.
+func (c *crashed) judgeDeliveries(t *testing.T) {
+	type delivery struct {
+		CallID string `json:"call_id"`
+		Status string `json:"status"`
+	}
+	of := map[string][]delivery{}
+	require.Eventually(t, func() bool {
+		clear(of)
+		open := 0
+		for offset := 0; ; offset += 200 {
+			var page struct {
+				Data []delivery `json:"data"`
+			}
+			r := c.do(t, http.MethodGet, fmt.Sprintf("/v1/webhook-deliveries?limit=200&offset=%d", offset), "")
+			require.NoError(t, json.NewDecoder(r.Body).Decode(&page))
+			r.Body.Close()
+			for _, d := range page.Data {
+				of[d.CallID] = append(of[d.CallID], d)
+				if d.Status != "delivered" {
+					open++
+				}
+			}
+			if len(page.Data) < 200 {
+				return open == 0 && len(of) == len(c.placed)
+			}
+		}
+	}, 2*time.Minute, 500*time.Millisecond, "deliveries are missing or not made")
+	c.inbox.mu.Lock()
+	defer c.inbox.mu.Unlock()
+	for _, id := range c.placed {
+		require.Len(t, of[id], 1, "one delivery per action and call")
+		require.Positive(t, c.inbox.got[id], "call %s was never posted", id)
+		require.LessOrEqual(t, c.inbox.got[id], 1+crashes, "call %s", id)
 	}
 }
