@@ -38,7 +38,6 @@ func Register(r grpc.ServiceRegistrar, c Config) {
 	callwrightv1.RegisterContactServiceServer(r, &contacts{db: c.DB})
 	callwrightv1.RegisterCustomFieldServiceServer(r, &customFields{db: c.DB})
 	callwrightv1.RegisterDoNotCallServiceServer(r, &doNotCall{db: c.DB})
-	callwrightv1.RegisterCampaignServiceServer(r, &campaigns{db: c.DB})
 	callwrightv1.RegisterUsageServiceServer(r, &usage{db: c.DB})
 	callwrightv1.RegisterWebhookServiceServer(r, &webhooks{db: c.DB})
 	callwrightv1.RegisterAssistantServiceServer(r, &assistants{db: c.DB})
