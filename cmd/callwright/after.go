@@ -33,7 +33,10 @@ func (h *house) openAfter() error {
 			_, err := h.courier.Enlist(ctx, tx, c, withheld)
 			return err
 		},
-		Committed: h.courier.Wake,
+		Committed: func() {
+			h.courier.Wake()
+			h.campaigns.Wake()
+		},
 	})
 	return nil
 }

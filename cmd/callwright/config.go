@@ -40,6 +40,7 @@ type storage struct {
 // serving is how the server meets the world.
 type serving struct {
 	joining
+	messaging
 	HTTPAddr             string          `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST is served; port 0 takes a free one. Default: ${default}."`
 	GRPCAddr             string          `group:"Addresses" default:"127.0.0.1:9090" placeholder:"HOST:PORT" help:"Where gRPC is served. Default: ${default}."`
 	GRPCReflection       bool            `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
@@ -122,6 +123,9 @@ func (s storage) validate() error {
 
 func (s serving) validate() error {
 	if err := s.joining.validate(); err != nil {
+		return err
+	}
+	if err := s.messaging.validate(); err != nil {
 		return err
 	}
 	if s.PublicURL != "" {

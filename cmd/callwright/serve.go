@@ -13,6 +13,7 @@ import (
 	"github.com/callwright/callwright/internal/api"
 	"github.com/callwright/callwright/internal/audio/voice"
 	"github.com/callwright/callwright/internal/call"
+	"github.com/callwright/callwright/internal/campaign"
 	"github.com/callwright/callwright/internal/carrier/sandbox"
 	"github.com/callwright/callwright/internal/conversation/scripted"
 	"github.com/callwright/callwright/internal/egress"
@@ -48,6 +49,7 @@ type house struct {
 	recordings *call.Recordings
 	egress     *egress.Client
 	engine     *engine.Engine
+	campaigns  *campaign.Runner
 	server     *server.Server
 	// What follows a call.
 	analyst *analysis.Worker
@@ -82,6 +84,7 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 	if err := h.openAfter(); err != nil {
 		return err
 	}
+	h.campaigns = h.newCampaigns()
 	h.server = h.newServer(h.register)
 	if err := h.server.Listen(); err != nil { // before anything is written for a program that can not start
 		return err
@@ -95,7 +98,7 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 	context.AfterFunc(now, func() { h.server.Close(); h.engine.HangUp() })
 	return runStages(drain,
 		// Requests end and calls end at the same time: the engine takes no new calls while the listeners finish.
-		[]part{{"server", h.server.Run}, {"engine", h.engine.Run}},
+		[]part{{"server", h.server.Run}, {"engine", h.engine.Run}, {"campaigns", h.campaigns.Run}},
 		// The end of a call enqueues jobs; those that can not be done in time are durable.
 		[]part{{"jobs", h.runJobs}, {"webhooks", h.courier.Run}},
 		[]part{{"identity", g.identity.Run}},
@@ -114,6 +117,7 @@ func (h *house) newEngine() (*engine.Engine, error) {
 	return engine.New(engine.Config{
 		DB:           h.db,
 		Carrier:      line,
+		Line:         h.line(),
 		Speech:       scripted.New(voices),
 		Fallback:     scripted.Voice{Studio: voices},
 		Recordings:   h.recordings,
@@ -129,6 +133,7 @@ func (h *house) register(r grpc.ServiceRegistrar) {
 		DB:         h.db,
 		Identity:   h.identity,
 		Recordings: h.recordings,
+		Line:       h.line(),
 		Actions:    h.actions(),
 	})
 }

@@ -236,6 +236,19 @@ func OutboundNumber(ctx context.Context, c *ent.Client, agentID uuid.UUID) (stri
 	return n.Number, true, nil
 }
 
+// OwnNumbers are all numbers of the workspace in ctx.
+func OwnNumbers(ctx context.Context, c *ent.Client) ([]string, error) {
+	rows, err := c.PhoneNumber.Query().Select(phonenumber.FieldNumber).Limit(1000).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the workspace's numbers: %w", err)
+	}
+	numbers := make([]string, len(rows))
+	for i, r := range rows {
+		numbers[i] = r.Number
+	}
+	return numbers, nil
+}
+
 // InboundNumber finds the number that was called, with ctx of store.System: who calls us names no workspace. When
 // several workspaces have entered the same number, the first to do so is meant. phone_number_not_found when no
 // workspace takes calls for it.

@@ -23,6 +23,8 @@ type Config struct {
 	Identity *identity.Identity
 	// Recordings is where the sound of calls is kept.
 	Recordings *call.Recordings
+	// Line is where calls leave by.
+	Line call.Line
 	// Actions keeps what agents' calls set off.
 	Actions agent.Actions
 }
@@ -30,7 +32,7 @@ type Config struct {
 // Register adds all services of callwright.v1.
 func Register(r grpc.ServiceRegistrar, c Config) {
 	r = replaying{r, c.DB}
-	callwrightv1.RegisterCallServiceServer(r, &calls{db: c.DB, recordings: c.Recordings})
+	callwrightv1.RegisterCallServiceServer(r, &calls{db: c.DB, line: c.Line, recordings: c.Recordings})
 	callwrightv1.RegisterAgentServiceServer(r, &agents{db: c.DB})
 	callwrightv1.RegisterPhoneNumberServiceServer(r, &phoneNumbers{db: c.DB})
 	callwrightv1.RegisterActionServiceServer(r, &actions{rules: c.Actions})
@@ -38,6 +40,7 @@ func Register(r grpc.ServiceRegistrar, c Config) {
 	callwrightv1.RegisterContactServiceServer(r, &contacts{db: c.DB})
 	callwrightv1.RegisterCustomFieldServiceServer(r, &customFields{db: c.DB})
 	callwrightv1.RegisterDoNotCallServiceServer(r, &doNotCall{db: c.DB})
+	callwrightv1.RegisterCampaignServiceServer(r, &campaigns{db: c.DB})
 	callwrightv1.RegisterUsageServiceServer(r, &usage{db: c.DB})
 	callwrightv1.RegisterWebhookServiceServer(r, &webhooks{db: c.DB})
 	callwrightv1.RegisterAssistantServiceServer(r, &assistants{db: c.DB})

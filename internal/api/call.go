@@ -13,6 +13,7 @@ import (
 type calls struct {
 	callwrightv1.UnimplementedCallServiceServer
 	db         *store.DB
+	line       call.Line
 	recordings *call.Recordings
 }
 
@@ -28,6 +29,7 @@ func (s *calls) PlaceCall(ctx context.Context, in *callwrightv1.PlaceCallRequest
 		Variables: in.GetVariables(),
 		Metadata:  json.RawMessage(in.GetMetadata()),
 		Test:      in.GetTest(),
+		Line:      s.line,
 	})
 	if err != nil {
 		return nil, err

@@ -12,16 +12,20 @@ import (
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/internal/identity"
+	"github.com/callwright/callwright/internal/policy"
 	"github.com/callwright/callwright/internal/store"
 )
 
 // queued are the calls that wait for a slot. The status is written into the statement so that the partial index serves.
 func queued(s *sql.Selector) { s.Where(sql.ExprP(s.C(call.FieldStatus) + " = 'queued'")) }
 
-// Claim takes the oldest queued call of a workspace for owner, if the plan has a free slot: it is dialing and in flight
-// with a lease when Claim returns, and only then may anybody be rung. nil when there is nothing to do. ctx is
-// store.System's.
-func Claim(ctx context.Context, db *store.DB, workspace uuid.UUID, owner string, lease time.Duration) (*ent.Call, error) {
+// refusals bounds the refused calls of one claim.
+const refusals = 20
+
+// Claim takes the oldest queued call of a workspace for owner, if the plan has a free slot and the policy still lets it:
+// it is dialing and in flight with a lease when Claim returns, and only then may anybody be rung. Calls refused on the way
+// end blocked, or wait for their hour when they are a campaign's. nil when there is nothing to do. ctx is store.System's.
+func (l Line) Claim(ctx context.Context, db *store.DB, workspace uuid.UUID, owner string, lease time.Duration) (*ent.Call, error) {
 	mine := call.WorkspaceID(workspace)
 	waits, err := db.Ent().Call.Query().Where(mine, queued).Exist(ctx)
 	if err != nil || !waits {
@@ -37,21 +41,41 @@ func Claim(ctx context.Context, db *store.DB, workspace uuid.UUID, owner string,
 		if free, err := freeSlots(ctx, tx.Client, workspace, now); err != nil || free <= 0 {
 			return err
 		}
-		next, err := tx.Call.Query().Where(mine, queued).Order(call.ByQueuedAt(), call.ByID()).First(ctx)
-		if ent.IsNotFound(err) {
-			return nil
+		for range refusals {
+			next, err := tx.Call.Query().Where(mine, queued).Order(call.ByQueuedAt(), call.ByID()).First(ctx)
+			if ent.IsNotFound(err) {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("find the oldest queued call: %w", err)
+			}
+			d, err := l.decide(ctx, tx.Client, next, now, true)
+			if err != nil || d.Reason == policy.ReasonPerSecond { // that one only waits a moment
+				return err
+			}
+			if err := policy.Record(store.WithWorkspace(ctx, workspace), tx, next.ID, d); err != nil {
+				return err
+			}
+			if d.Allowed {
+				c, err = tx.Call.UpdateOne(next).SetStatus(string(StatusDialing)).SetDialedAt(now).
+					SetInFlight(true).SetLeaseOwner(owner).SetLeaseUntil(now.Add(lease)).SetUpdatedAt(now).Save(ctx)
+				return err
+			}
+			if _, err := refused(ctx, tx, next, d); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return fmt.Errorf("find the oldest queued call: %w", err)
-		}
-		c, err = tx.Call.UpdateOne(next).SetStatus(string(StatusDialing)).SetDialedAt(now).
-			SetInFlight(true).SetLeaseOwner(owner).SetLeaseUntil(now.Add(lease)).SetUpdatedAt(now).Save(ctx)
-		return err
+		return enqueueDial(ctx, tx, workspace)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Claim is that of the sandbox line.
+func Claim(ctx context.Context, db *store.DB, workspace uuid.UUID, owner string, lease time.Duration) (*ent.Call, error) {
+	return Line{}.Claim(ctx, db, workspace, owner, lease)
 }
 
 // freeSlots is how many more calls may be in flight; inbound ones, which are never refused, can make it negative.

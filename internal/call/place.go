@@ -15,6 +15,7 @@ import (
 	"github.com/callwright/callwright/internal/agent"
 	"github.com/callwright/callwright/internal/fault"
 	"github.com/callwright/callwright/internal/phone"
+	"github.com/callwright/callwright/internal/policy"
 	"github.com/callwright/callwright/internal/store"
 )
 
@@ -35,6 +36,8 @@ type Request struct {
 	// From is what the call leaves by when its agent has no outbound number: the trunk's. Defaults to SandboxNumber, which
 	// test conversations always use.
 	From string
+	// Line is where it would leave by.
+	Line Line
 	// ContactID and CampaignID belong to the workspace; the caller has seen to that.
 	ContactID, CampaignID *uuid.UUID
 }
@@ -63,7 +66,8 @@ const QueueAfter = "after"
 const QueueVoice = "voice"
 
 // Place accepts an outbound call of the workspace in ctx: the row, queued, and a Dial job are committed together. It is
-// accepted also when all slots of the plan are taken; then it waits.
+// accepted also when all slots of the plan are taken; then it waits. A call that the policy refuses is accepted too, and
+// has ended blocked.
 //
 // Errors: validation_failed (to, metadata, an agent that does not speak), invalid_variables, agent_not_found,
 // agent_inactive (409: an agent that is inactive or a draft takes only test conversations), usage_limit_reached (429,
@@ -111,7 +115,8 @@ func Place(ctx context.Context, db *store.DB, r Request) (*ent.Call, error) {
 		if c, err = create.Save(ctx); err != nil {
 			return fmt.Errorf("create the call: %w", err)
 		}
-		return enqueueDial(ctx, tx, workspace)
+		c, err = r.Line.admitted(ctx, tx, c, now)
+		return err
 	})
 	if errors.Is(err, store.ErrCommitUnknown) {
 		if c, lookup := Get(ctx, db.Ent(), id); lookup == nil {
@@ -122,6 +127,21 @@ func Place(ctx context.Context, db *store.DB, r Request) (*ent.Call, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// admitted asks the policy about a new call: it waits for its turn, or ends blocked.
+func (l Line) admitted(ctx context.Context, tx *store.Tx, c *ent.Call, now time.Time) (*ent.Call, error) {
+	d, err := l.decide(ctx, tx.Client, c, now, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := policy.Record(ctx, tx, c.ID, d); err != nil {
+		return nil, err
+	}
+	if !d.Allowed {
+		return refused(ctx, tx, c, d)
+	}
+	return c, enqueueDial(ctx, tx, c.WorkspaceID)
 }
 
 // createdAt is the time of a new call: see Time in the package's comment.

@@ -28,16 +28,17 @@ var moves = map[Status][]Status{
 	StatusNotScheduled: {StatusScheduled, StatusBlocked, StatusSkipped, StatusCanceled},
 	StatusScheduled:    {StatusPaused, StatusQueued, StatusBlocked, StatusSkipped, StatusCanceled},
 	StatusPaused:       {StatusScheduled, StatusBlocked, StatusSkipped, StatusCanceled},
-	StatusQueued:       {StatusDialing, StatusBlocked, StatusSkipped, StatusCanceled},
-	StatusDialing:      {StatusInProgress, StatusNoAnswer, StatusBusy, StatusFailed, StatusCanceled},
-	StatusInProgress:   {StatusCompleted, StatusFailed},
-	StatusCompleted:    nil,
-	StatusFailed:       {StatusInProgress},
-	StatusBlocked:      nil,
-	StatusSkipped:      nil,
-	StatusNoAnswer:     {StatusInProgress},
-	StatusBusy:         nil,
-	StatusCanceled:     nil,
+	// Back to scheduled: a campaign's call whose hour has passed while it waited, or whose campaign was paused.
+	StatusQueued:     {StatusDialing, StatusScheduled, StatusBlocked, StatusSkipped, StatusCanceled},
+	StatusDialing:    {StatusInProgress, StatusNoAnswer, StatusBusy, StatusFailed, StatusCanceled},
+	StatusInProgress: {StatusCompleted, StatusFailed},
+	StatusCompleted:  nil,
+	StatusFailed:     {StatusInProgress},
+	StatusBlocked:    nil,
+	StatusSkipped:    nil,
+	StatusNoAnswer:   {StatusInProgress},
+	StatusBusy:       nil,
+	StatusCanceled:   nil,
 }
 
 // Terminal reports whether a call with this status has ended.

@@ -23,6 +23,7 @@ func TestACallMovesOnlyAsTheContractSays(t *testing.T) {
 		{"paused", "scheduled"}:        true,
 		{"scheduled", "queued"}:        true,
 		{"queued", "dialing"}:          true,
+		{"queued", "scheduled"}:        true, // a campaign's call, deferred by its hours or paused
 		{"dialing", "in-progress"}:     true,
 		{"in-progress", "completed"}:   true,
 		{"in-progress", "failed"}:      true,

@@ -91,7 +91,7 @@ func (e *Engine) claimOne(ctx context.Context, workspace uuid.UUID) (bool, error
 	if !e.held.take() {
 		return false, nil // full, or draining
 	}
-	row, err := call.Claim(ctx, e.DB, workspace, e.owner, e.Lease)
+	row, err := e.Line.Claim(ctx, e.DB, workspace, e.owner, e.Lease)
 	if err != nil || row == nil {
 		e.held.give(nil)
 		return false, err

@@ -50,6 +50,8 @@ type Config struct {
 	Carrier carrier.Carrier
 	// Sandbox takes test conversations (CONTRACT.md §2: always on the sandbox carrier). Defaults to Carrier.
 	Sandbox carrier.Carrier
+	// Line says what kind of line Carrier is, for the dial policy. Defaults to the sandbox.
+	Line call.Line
 	// Speech hears, thinks and speaks for the agents.
 	Speech conversation.Speech
 	// Fallback speaks the last apology when Speech can not even do that. Defaults to a hum of the right length.

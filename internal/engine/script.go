@@ -8,6 +8,7 @@ import (
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/internal/agent"
 	"github.com/callwright/callwright/internal/call"
+	"github.com/callwright/callwright/internal/contact"
 	"github.com/callwright/callwright/internal/conversation"
 	"github.com/callwright/callwright/internal/fault"
 	"github.com/callwright/callwright/internal/identity"
@@ -55,7 +56,11 @@ func (e *Engine) script(ctx context.Context, row *ent.Call, a *ent.Agent) (scrip
 	if err != nil {
 		return script{}, fmt.Errorf("read the plan: %w", err)
 	}
-	s := scriptOf(settings, row.Variables)
+	custom, err := customOf(ctx, c, row)
+	if err != nil {
+		return script{}, err
+	}
+	s := scriptOf(settings, row.Variables, custom)
 	s.CallID = row.ID.String()
 	s.PlanLimit = time.Duration(plan.MaxCallMinutes) * time.Minute
 	if redacted != "" {
@@ -64,20 +69,35 @@ func (e *Engine) script(ctx context.Context, row *ent.Call, a *ent.Agent) (scrip
 	return s, nil
 }
 
-// scriptOf is what the settings alone say, with the call's variables in all texts that are spoken or given to a model.
-func scriptOf(a agent.Settings, vars map[string]string) script {
-	text := func(p *string) string { return agent.Render(or(p, ""), vars, nil) }
+// customOf are the custom-field values of the person on the other side: the contact the call is for, else the newest one
+// with the number (spec: Contact, custom_fields: "on every call with the contact").
+func customOf(ctx context.Context, c *ent.Client, row *ent.Call) (map[string]any, error) {
+	number := row.ToNumber
+	if row.Direction == call.DirectionInbound {
+		number = row.FromNumber
+	}
+	found, err := contact.For(ctx, c, row.ContactID, number)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return contact.Values(found)
+}
+
+// scriptOf is what the settings alone say, with the call's variables and the contact's values in all
+// texts that are spoken or given to a model.
+func scriptOf(a agent.Settings, vars map[string]string, custom map[string]any) script {
+	text := func(p *string) string { return agent.Render(or(p, ""), vars, custom) }
 	texts := func(list []string) []string {
 		out := make([]string, len(list))
 		for i, t := range list {
-			out[i] = agent.Render(t, vars, nil)
+			out[i] = agent.Render(t, vars, custom)
 		}
 		return out
 	}
 	s := script{
 		Script: conversation.Script{
 			AgentName: or(a.Name, ""), Company: or(a.CompanyName, ""),
-			Prompt: agent.Render(agent.PromptOf(a), vars, nil), Objective: text(a.Objective), Goals: texts(a.Goals),
+			Prompt: agent.Render(agent.PromptOf(a), vars, custom), Objective: text(a.Objective), Goals: texts(a.Goals),
 			Language: or(a.Language, ""), VoiceID: or(a.VoiceID, ""), SpeakingRate: or(a.SpeakingRate, 1),
 			ResponseLength: or(a.LenResp, ""), Creativity: a.Creativity, ReasoningEffort: or(a.ReasoningEffort, ""),
 			Greeting: text(a.WelcomeMsg), GreetingFixed: !or(a.GreetingInterrupt, true),

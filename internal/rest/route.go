@@ -43,6 +43,9 @@ var services = []struct {
 	{[]string{"do-not-call"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
 		return v1.RegisterDoNotCallServiceHandlerClient(ctx, m, v1.NewDoNotCallServiceClient(c))
 	}},
+	{[]string{"campaigns", "campaign"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterCampaignServiceHandlerClient(ctx, m, v1.NewCampaignServiceClient(c))
+	}},
 	{[]string{"usage"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
 		return v1.RegisterUsageServiceHandlerClient(ctx, m, v1.NewUsageServiceClient(c))
 	}},
