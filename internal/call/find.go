@@ -43,6 +43,17 @@ func Find(ctx context.Context, c *ent.Client, q Search) ([]*ent.Call, int64, err
 	if err != nil {
 		return nil, 0, err
 	}
+	count := func() (int64, error) {
+		if q.unfiltered() {
+			return kept(ctx, c, q.IncludeTest)
+		}
+		return counted(ctx, matching)
+	}
+	if q.Offset >= deepPage { // where skipping costs more than counting, nothing is skipped in vain
+		if n, err := count(); err != nil || n <= int64(q.Offset) {
+			return nil, n, err
+		}
+	}
 	order := newest
 	if q.OldestFirst {
 		order = []call.OrderOption{call.ByCreatedAt(), call.ByID()}
@@ -54,11 +65,7 @@ func Find(ctx context.Context, c *ent.Client, q Search) ([]*ent.Call, int64, err
 	if n := len(rows); n < q.Limit && (n > 0 || q.Offset == 0) {
 		return rows, int64(q.Offset + n), nil
 	}
-	if q.unfiltered() {
-		n, err := kept(ctx, c, q.IncludeTest)
-		return rows, n, err
-	}
-	n, err := counted(ctx, matching)
+	n, err := count()
 	return rows, n, err
 }
 
