@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 )
 
 // line is where calls leave by, for the dial policy.
-func (h *house) line() call.Line { return call.Line{Real: h.serving.Carrier != "sandbox"} }
+func (h *house) line() call.Line { return call.Line{Real: cmp.Or(h.serving.Carrier, "sandbox") != "sandbox"} }
 
 // newCampaigns is the machine behind running campaigns.
 func (h *house) newCampaigns() *campaign.Runner {

@@ -90,7 +90,8 @@ func TestAnEmptyRequestIsNoFaultOfOurs(t *testing.T) {
 func TestIsolationTestNoticesALeak(t *testing.T) {
 	for _, rpc := range []string{"GetCall", "GetCallDetail", "ListCalls", "CancelCall", "DeleteCall", "StreamRecording",
 		"GetAgent", "UpdateAgent", "DeleteAgent", "ListAgents", "GetPhoneNumber", "ListPhoneNumbers", "DeletePhoneNumber",
-		"GetContact", "DeleteContact", "GetCallTag", "ListCallTags", "DeleteAction", "ListDoNotCall"} {
+		"GetContact", "DeleteContact", "GetCallTag", "ListCallTags", "DeleteAction", "ListDoNotCall",
+		"GetCampaign", "ListEnrollments"} {
 		t.Run(rpc, func(t *testing.T) {
 			h := openWith(t, storetest.SQLite(t), func(r grpc.ServiceRegistrar) grpc.ServiceRegistrar { return unscoped{r, rpc} })
 			require.NotEmpty(t, newProbe(t, h).only(rpc).leaks(), "%s looks at all workspaces and nothing was noticed", rpc)
@@ -341,6 +342,8 @@ var goodRequests = map[string]map[string]any{
 	"PlaceCall":         {"to": "+15551234567"},
 	"CreateAgent":       {"agent.name": "A"},
 	"CreatePhoneNumber": {"phone_number.number": "<unique>"},
+	"CreateCampaign":    {"campaign.name": "A"},
+	"UpdateCampaign":    {"campaign.name": "A"},
 }
 
 // binding is where REST offers an RPC; nil where it does not, as with what the tool server and the pages call.

@@ -16,6 +16,8 @@ import (
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
 	"github.com/callwright/callwright/internal/agent"
 	"github.com/callwright/callwright/internal/call"
+	"github.com/callwright/callwright/internal/campaign"
+	"github.com/callwright/callwright/internal/contact"
 	"github.com/callwright/callwright/internal/identity"
 )
 
@@ -31,6 +33,7 @@ var seeds = map[callwrightv1.Ref]struct {
 	callwrightv1.Ref_REF_CALL_TAG:     {"/v1/call-tags", map[string]any{"name": "Equal <n> in <mark>", "emoji": "🙂"}},
 	callwrightv1.Ref_REF_CUSTOM_FIELD: {"/v1/custom-fields", map[string]any{"key": "equal_<n>", "label": "<mark>", "type": "text"}},
 	callwrightv1.Ref_REF_DO_NOT_CALL:  {"/v1/do-not-call", map[string]any{"phone": "+1555789<n>", "reason": "<mark>"}},
+	callwrightv1.Ref_REF_CAMPAIGN:     {"/v1/campaigns", map[string]any{"name": "<mark>", "agent_id": "<agent>", "steps": []any{map[string]any{"type": "call"}, map[string]any{"type": "sms", "message": "<mark>"}}}},
 	callwrightv1.Ref_REF_ACTION:       {"/v1/agents/<agent>/actions", map[string]any{"type": "summary", "name": "<mark>", "prompt": "<mark>"}},
 }
 
@@ -46,6 +49,10 @@ func (w *tenant) fill(t *testing.T, mark string) {
 	for _, kind := range []callwrightv1.Ref{callwrightv1.Ref_REF_USER, callwrightv1.Ref_REF_API_KEY, callwrightv1.Ref_REF_INVITE} {
 		w.ids[kind] = w.fresh(t, kind, w.ids)
 	}
+	_, err := campaign.Enroll(w.ctx(t), w.house.db, uuid.MustParse(w.ids[callwrightv1.Ref_REF_CAMPAIGN]), campaign.Request{
+		Contacts: []campaign.Entry{{Input: contact.Input{Phone: new("+15551239999"), FirstName: &mark}, Variables: map[string]string{"mark": mark}}},
+	})
+	require.NoError(t, err)
 	running := w.fresh(t, callwrightv1.Ref_REF_CALL, w.ids)
 	require.NoError(t, w.dial(t, uuid.MustParse(running)))
 	ended := w.fresh(t, callwrightv1.Ref_REF_CALL, w.ids)

@@ -231,7 +231,7 @@ type CampaignSchedule struct {
 	Timezone *string `protobuf:"bytes,5,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
 	// Calls in a step.
 	MaxAttempts *int32 `protobuf:"varint,6,opt,name=max_attempts,json=maxAttempts,proto3,oneof" json:"max_attempts,omitempty"`
-	// Minutes before the second, third … attempt, each 1 to 43,200; the last one repeats. Absent: 60.
+	// Minutes before the second, third … attempt; the last one repeats. An empty list means an hour.
 	RetryMinutes  []int32 `protobuf:"varint,7,rep,packed,name=retry_minutes,json=retryMinutes,proto3" json:"retry_minutes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2094,13 +2094,13 @@ const file_callwright_v1_campaign_proto_rawDesc = "" +
 	"CallsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01:\x04\x88\xb5\x18\x01B\x12\n" +
-	"\x10_next_attempt_at\"\xdb\x01\n" +
+	"\x10_next_attempt_at\"\x95\x02\n" +
 	"\x15EnrollContactsRequest\x12%\n" +
 	"\vcampaign_id\x18\x01 \x01(\tB\x04\x90\xb5\x18\bR\n" +
 	"campaignId\x12%\n" +
 	"\vcontact_ids\x18\x02 \x03(\tB\x04\x90\xb5\x18\aR\n" +
-	"contactIds\x128\n" +
-	"\bcontacts\x18\x03 \x03(\v2\x1c.callwright.v1.EnrollContactR\bcontacts\x12:\n" +
+	"contactIds\x12r\n" +
+	"\bcontacts\x18\x03 \x03(\v2\x1c.callwright.v1.EnrollContactB8\x9a\xb5\x184j2[{\"phone\": \"+14155550142\", \"first_name\": \"Maria\"}]R\bcontacts\x12:\n" +
 	"\x15allow_duplicate_phone\x18\x04 \x01(\bB\x06\x8a\xb5\x18\x02\x18\x01R\x13allowDuplicatePhone\"\x80\x04\n" +
 	"\rEnrollContact\x12*\n" +
 	"\n" +
@@ -2121,28 +2121,28 @@ const file_callwright_v1_campaign_proto_rawDesc = "" +
 	"\x06_emailB\x13\n" +
 	"\x11_additional_notes\"M\n" +
 	"\x16EnrollContactsResponse\x123\n" +
-	"\x04data\x18\x01 \x01(\v2\x1f.callwright.v1.EnrolledContactsR\x04data\"\xa4\x03\n" +
+	"\x04data\x18\x01 \x01(\v2\x1f.callwright.v1.EnrolledContactsR\x04data\"\xaa\x03\n" +
 	"\x10EnrolledContacts\x12\x18\n" +
-	"\amessage\x18\x01 \x01(\tR\amessage\x12*\n" +
-	"\x11added_contact_ids\x18\x02 \x03(\tR\x0faddedContactIds\x12/\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x120\n" +
+	"\x11added_contact_ids\x18\x02 \x03(\tB\x04\x90\xb5\x18\aR\x0faddedContactIds\x12/\n" +
 	"\x13conversation_status\x18\x03 \x01(\tR\x12conversationStatus\x12A\n" +
 	"\x0escheduled_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\rscheduledTime\x12%\n" +
 	"\vcampaign_id\x18\x05 \x01(\tB\x04\x90\xb5\x18\bR\n" +
 	"campaignId\x12]\n" +
 	"\x15custom_field_warnings\x18\x06 \x03(\v2!.callwright.v1.CustomFieldWarningB\x06\x8a\xb5\x18\x02 \x01R\x13customFieldWarnings\x12P\n" +
-	"\x10contact_warnings\x18\a \x03(\v2\x1d.callwright.v1.ContactWarningB\x06\x8a\xb5\x18\x02 \x01R\x0fcontactWarnings\"\xe8\x01\n" +
+	"\x10contact_warnings\x18\a \x03(\v2\x1d.callwright.v1.ContactWarningB\x06\x8a\xb5\x18\x02 \x01R\x0fcontactWarnings\"\xee\x01\n" +
 	"\x0eContactWarning\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x19\n" +
 	"\x05phone\x18\x02 \x01(\tH\x00R\x05phone\x88\x01\x01\x12\x12\n" +
 	"\x04code\x18\x03 \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage\x12\"\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12(\n" +
 	"\n" +
-	"contact_id\x18\x05 \x01(\tH\x01R\tcontactId\x88\x01\x01\x12$\n" +
+	"contact_id\x18\x05 \x01(\tB\x04\x90\xb5\x18\aH\x01R\tcontactId\x88\x01\x01\x12$\n" +
 	"\vmatch_count\x18\x06 \x01(\x05H\x02R\n" +
 	"matchCount\x88\x01\x01:\x04\x88\xb5\x18\x01B\b\n" +
 	"\x06_phoneB\r\n" +
 	"\v_contact_idB\x0e\n" +
-	"\f_match_count2\x8c\r\n" +
+	"\f_match_count2\xa3\r\n" +
 	"\x0fCampaignService\x12l\n" +
 	"\x0eCreateCampaign\x12$.callwright.v1.CreateCampaignRequest\x1a%.callwright.v1.CreateCampaignResponse\"\r\x8a\xb5\x18\x03\b\xc9\x01\x92\xb5\x18\x02\x10\x02\x12i\n" +
 	"\rListCampaigns\x12#.callwright.v1.ListCampaignsRequest\x1a$.callwright.v1.ListCampaignsResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12c\n" +
@@ -2154,8 +2154,8 @@ const file_callwright_v1_campaign_proto_rawDesc = "" +
 	"\x0eResumeCampaign\x12$.callwright.v1.ResumeCampaignRequest\x1a%.callwright.v1.ResumeCampaignResponse\"K\x8a\xb5\x18A\b\xc8\x01\x1a\x12409 campaign_draft\x1a\x14409 campaign_running\x1a\x12409 campaign_ended\x92\xb5\x18\x02\x10\x02\x12z\n" +
 	"\fStopCampaign\x12\".callwright.v1.StopCampaignRequest\x1a#.callwright.v1.StopCampaignResponse\"!\x8a\xb5\x18\x17\b\xc8\x01\x1a\x12409 campaign_ended\x92\xb5\x18\x02\x10\x02\x12o\n" +
 	"\x0fListEnrollments\x12%.callwright.v1.ListEnrollmentsRequest\x1a&.callwright.v1.ListEnrollmentsResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12{\n" +
-	"\x13GetCampaignProgress\x12).callwright.v1.GetCampaignProgressRequest\x1a*.callwright.v1.GetCampaignProgressResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12\x82\x01\n" +
-	"\x0eEnrollContacts\x12$.callwright.v1.EnrollContactsRequest\x1a%.callwright.v1.EnrollContactsResponse\"#\x8a\xb5\x18\x19\b\xc9\x01\x1a\x12409 campaign_ended \x01\x92\xb5\x18\x02\x10\x02BAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
+	"\x13GetCampaignProgress\x12).callwright.v1.GetCampaignProgressRequest\x1a*.callwright.v1.GetCampaignProgressResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x01\x12\x99\x01\n" +
+	"\x0eEnrollContacts\x12$.callwright.v1.EnrollContactsRequest\x1a%.callwright.v1.EnrollContactsResponse\":\x8a\xb5\x180\b\xc9\x01\x1a\x15400 invalid_variables\x1a\x12409 campaign_ended \x01\x92\xb5\x18\x02\x10\x02BAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
 
 var (
 	file_callwright_v1_campaign_proto_rawDescOnce sync.Once

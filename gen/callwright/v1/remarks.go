@@ -399,7 +399,7 @@ func Remarks() map[string]string {
 		"callwright.v1.CampaignSchedule.to":                            "HH:MM, later than from.",
 		"callwright.v1.CampaignSchedule.timezone":                      "\"contact\" (the called party's place) or an IANA zone.",
 		"callwright.v1.CampaignSchedule.max_attempts":                  "Calls in a step.",
-		"callwright.v1.CampaignSchedule.retry_minutes":                 "Minutes before the second, third … attempt, each 1 to 43,200; the last one repeats. Absent: 60.",
+		"callwright.v1.CampaignSchedule.retry_minutes":                 "Minutes before the second, third … attempt; the last one repeats. An empty list means an hour.",
 		"callwright.v1.Enrollment":                                     "A contact in a campaign.",
 		"callwright.v1.Enrollment.step":                                "Position of the step it is at, from 0.",
 		"callwright.v1.Enrollment.attempts":                            "Calls made in this step.",
