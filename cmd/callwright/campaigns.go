@@ -13,7 +13,9 @@ import (
 )
 
 // line is where calls leave by, for the dial policy.
-func (h *house) line() call.Line { return call.Line{Real: cmp.Or(h.serving.Carrier, "sandbox") != "sandbox"} }
+func (h *house) line() call.Line {
+	return call.Line{Real: cmp.Or(h.serving.Carrier, "sandbox") != "sandbox"}
+}
 
 // newCampaigns is the machine behind running campaigns.
 func (h *house) newCampaigns() *campaign.Runner {
