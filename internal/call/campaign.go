@@ -245,8 +245,8 @@ func Tally(ctx context.Context, c *ent.Client, campaign uuid.UUID) (map[string]i
 	return out, nil
 }
 
-// personal are endings of failed calls that say something of the person called, not of the line.
-var personal = []string{"declined", "invalid_number", ReasonCanceled}
+// elsewhere are endings of failed calls that say something of the person called or of our own processes, not of the line.
+var elsewhere = []string{"declined", "invalid_number", "worker_lost", "service_shutdown", ReasonCanceled}
 
 // Troubled counts how many of a campaign's last calls since a time, at most n, failed for technical reasons, and how many
 // were looked at.
@@ -254,7 +254,7 @@ func Troubled(ctx context.Context, c *ent.Client, campaign uuid.UUID, since time
 	rows, err := c.Call.Query().Where(call.CampaignID(campaign), call.DialedAtGT(since), call.EndedAtNotNil()).
 		Order(call.ByEndedAt(sql.OrderDesc())).Limit(n).Select(call.FieldStatus, call.FieldEndedReason).All(ctx)
 	for _, r := range rows {
-		if Status(r.Status) == StatusFailed && (r.EndedReason == nil || !slices.Contains(personal, *r.EndedReason)) {
+		if Status(r.Status) == StatusFailed && (r.EndedReason == nil || !slices.Contains(elsewhere, *r.EndedReason)) {
 			bad++
 		}
 	}
