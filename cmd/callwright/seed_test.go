@@ -57,6 +57,7 @@ func (w *tenant) fill(t *testing.T, mark string) {
 	require.NoError(t, w.dial(t, uuid.MustParse(running)))
 	ended := w.fresh(t, callwrightv1.Ref_REF_CALL, w.ids)
 	require.NoError(t, w.talk(t, uuid.MustParse(ended), 12, 1600, []string{mark, mark, mark}))
+	w.conclude(t, uuid.MustParse(ended)) // its summary repeats the mark
 	w.ids[callwrightv1.Ref_REF_CALL] = ended
 	w.ids[callwrightv1.Ref_REF_DELIVERY] = w.fresh(t, callwrightv1.Ref_REF_DELIVERY, w.ids)
 }
