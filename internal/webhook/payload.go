@@ -130,8 +130,9 @@ func (p *payload) fill(ctx context.Context, c *ent.Client, row *ent.Call, said c
 	return nil
 }
 
+// orElse is for what has no value: a column that was never written, and one that holds JSON's null.
 func orElse(raw, otherwise json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
+	if len(raw) == 0 || string(raw) == "null" {
 		return otherwise
 	}
 	return raw
