@@ -22,18 +22,31 @@ const maxBody = 8 << 20
 
 var errTooLarge = fault.New(fault.TooLarge, "body_too_large", "the body is larger than 8 MiB")
 
+// maxDrain is how much of a body that is too large is read and thrown away.
+const maxDrain = 32 << 20
+
+// drain lets a client finish that writes all of its request before it reads the answer: a connection that is closed with
+// unread bytes is reset, and the 413 lost. A client that waits to be told to go on is told no instead.
+func drain(r *http.Request, rest io.Reader) {
+	if r.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, rest, maxDrain) // however it ends, the answer is the same
+	}
+}
+
 // body is a request's body. The gateway flattens what a decoder returns to a text, so the fault is kept here, where the
 // error handler finds it.
 type body struct {
 	io.ReadCloser
+	rest  func()       // reads on behind the bound
 	form  bool         // sent with the type that curl -d sets by itself
 	kind  *fault.Error // the type is not JSON; told only by methods that read the body
 	fault *fault.Error
 }
 
 // bodyOf bounds and wraps a request's body.
-func bodyOf(w http.ResponseWriter, r *http.Request) *body {
-	b := &body{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody)}
+func bodyOf(r *http.Request) *body {
+	sentBody := r.Body
+	b := &body{ReadCloser: http.MaxBytesReader(nil, sentBody, maxBody), rest: func() { drain(r, sentBody) }}
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		b.kind = fault.Invalidf("body must not be compressed (Content-Encoding %q)", e)
 		return b
@@ -71,6 +84,7 @@ func (b *body) read(target any) *fault.Error {
 	if _, err := buf.ReadFrom(b.ReadCloser); err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
+			b.rest()
 			return errTooLarge
 		}
 		return fault.Invalidf("body could not be read to its end").Wrap(err)

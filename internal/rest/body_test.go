@@ -1,8 +1,11 @@
 package rest_test
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -172,6 +175,33 @@ func TestABodyOver8MiBIs413(t *testing.T) {
 	b, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	refused(t, resp, string(b), 413, "body_too_large")
+}
+
+// Many clients write the whole request before they read: they must find the answer and no reset connection.
+func TestAClientThatWritesEverythingFirstReadsThe413(t *testing.T) {
+	f := start(t)
+	for _, header := range []string{"Content-Length: 9000000\r\n", "Transfer-Encoding: chunked\r\n"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
+		require.NoError(t, err)
+		_, err = io.WriteString(conn, "POST /v1/call HTTP/1.1\r\nHost: x\r\n"+header+"\r\n")
+		require.NoError(t, err)
+		if strings.HasPrefix(header, "Transfer") {
+			_, err = io.WriteString(conn, fmt.Sprintf("%x\r\n", 9_000_000))
+			require.NoError(t, err)
+		}
+		_, err = io.WriteString(conn, strings.Repeat(" ", 9_000_000))
+		require.NoError(t, err, "the connection stays until all is sent")
+		if strings.HasPrefix(header, "Transfer") {
+			_, err = io.WriteString(conn, "\r\n0\r\n\r\n")
+			require.NoError(t, err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		refused(t, resp, string(body), 413, "body_too_large")
+		require.NoError(t, conn.Close())
+	}
 }
 
 func TestAnAnswerHasALengthHoweverLongItIs(t *testing.T) {

@@ -95,6 +95,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, f = parseQuery(r.URL.RawQuery)
 	}
 	if f == nil && r.ContentLength > maxBody {
+		drain(r, r.Body)
 		f = errTooLarge
 	}
 	if f != nil {
@@ -125,7 +126,7 @@ func (h *handler) inner(x *exchange, r *http.Request, path string) *http.Request
 		}
 	}
 	if r.Body != nil && r.Body != http.NoBody {
-		q.Body = bodyOf(x.ResponseWriter, r)
+		q.Body = bodyOf(r)
 	} else {
 		q.Body = &body{ReadCloser: http.NoBody}
 	}
