@@ -338,6 +338,8 @@ func TestASlowEndpointHoldsUpNobodyElse(t *testing.T) {
 		release := make(chan struct{})
 		slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release }))
 		t.Cleanup(slow.Close)
+		let := sync.OnceFunc(func() { close(release) })
+		t.Cleanup(let) // before slow.Close, which waits for its answers
 		fast := h.url
 		h.url = slow.URL
 		h.action(t, "Slow", nil)
@@ -351,9 +353,9 @@ func TestASlowEndpointHoldsUpNobodyElse(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		done := make(chan error)
+		done := make(chan error, 1)
 		go func() { done <- h.courier.Run(ctx) }()
-		require.Eventually(t, func() bool { return len(h.posts()) == 10 }, 30*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return len(h.posts()) == 10 }, 2*time.Minute, 10*time.Millisecond)
 		under, err := db.Ent().Delivery.Query().All(h.ctx)
 		require.NoError(t, err)
 		begun := 0
@@ -363,7 +365,7 @@ func TestASlowEndpointHoldsUpNobodyElse(t *testing.T) {
 			}
 		}
 		require.LessOrEqual(t, begun, 4)
-		close(release)
+		let()
 		stop()
 		require.NoError(t, <-done)
 	})
