@@ -74,11 +74,13 @@ func (l *line) accept(client net.Conn) {
 	l.mu.Lock()
 	l.all[client], l.all[server] = true, true
 	l.mu.Unlock()
-	l.wg.Go(func() { l.copy(server, client, true) })
-	l.wg.Go(func() { l.copy(client, server, false) })
+	// Set once the server's next answer must find nobody.
+	var mute atomic.Bool
+	l.wg.Go(func() { l.copy(server, client, true, &mute) })
+	l.wg.Go(func() { l.copy(client, server, false, &mute) })
 }
 
-func (l *line) copy(to, from net.Conn, fromClient bool) {
+func (l *line) copy(to, from net.Conn, fromClient bool, mute *atomic.Bool) {
 	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 1<<16)
@@ -91,15 +93,13 @@ func (l *line) copy(to, from net.Conn, fromClient bool) {
 		if f := l.cut.Load(); f != nil && fromClient {
 			before, after = (*f)(buf[:n])
 		}
-		if before {
-			return
-		}
-		if _, err := to.Write(buf[:n]); err != nil {
+		if before || !fromClient && mute.Load() { // the server's answer, which says that it has done what it was told
 			return
 		}
 		if after {
-			from.Close() // the server's answer finds nobody; it has the message
-			_, _ = to.Read(buf)
+			mute.Store(true)
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
 			return
 		}
 	}
