@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// perEndpoint is how many posts may be under way to one endpoint, over all processes.
+	// perEndpoint is how many posts may be under way to one endpoint. Those of all processes count; two processes that
+	// claim at the same instant may each come up to it.
 	perEndpoint = 4
 	// atOnce is how many posts a process has under way.
 	atOnce = 128
