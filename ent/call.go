@@ -51,6 +51,10 @@ type Call struct {
 	Variables map[string]string `json:"variables,omitempty"`
 	// AnsweredBy holds the value of the "answered_by" field.
 	AnsweredBy *string `json:"answered_by,omitempty"`
+	// AnsweredByReason holds the value of the "answered_by_reason" field.
+	AnsweredByReason *string `json:"answered_by_reason,omitempty"`
+	// RecordingConsent holds the value of the "recording_consent" field.
+	RecordingConsent *string `json:"recording_consent,omitempty"`
 	// EndedReason holds the value of the "ended_reason" field.
 	EndedReason *string `json:"ended_reason,omitempty"`
 	// EndedMessage holds the value of the "ended_message" field.
@@ -107,7 +111,7 @@ func (*Call) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case call.FieldDuration, call.FieldRecordingSize:
 			values[i] = new(sql.NullInt64)
-		case call.FieldDirection, call.FieldStatus, call.FieldToNumber, call.FieldFromNumber, call.FieldMetadata, call.FieldAnsweredBy, call.FieldEndedReason, call.FieldEndedMessage, call.FieldLeaseOwner, call.FieldRecordingKey, call.FieldErasedFor:
+		case call.FieldDirection, call.FieldStatus, call.FieldToNumber, call.FieldFromNumber, call.FieldMetadata, call.FieldAnsweredBy, call.FieldAnsweredByReason, call.FieldRecordingConsent, call.FieldEndedReason, call.FieldEndedMessage, call.FieldLeaseOwner, call.FieldRecordingKey, call.FieldErasedFor:
 			values[i] = new(sql.NullString)
 		case call.FieldCreatedAt, call.FieldUpdatedAt, call.FieldRetryAfter, call.FieldScheduleTime, call.FieldQueuedAt, call.FieldDialedAt, call.FieldAnsweredAt, call.FieldEndedAt, call.FieldLeaseUntil, call.FieldRecordedAt, call.FieldKeepUntil, call.FieldErasedAt:
 			values[i] = new(sql.NullTime)
@@ -237,6 +241,20 @@ func (_m *Call) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.AnsweredBy = new(string)
 				*_m.AnsweredBy = value.String
+			}
+		case call.FieldAnsweredByReason:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field answered_by_reason", values[i])
+			} else if value.Valid {
+				_m.AnsweredByReason = new(string)
+				*_m.AnsweredByReason = value.String
+			}
+		case call.FieldRecordingConsent:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field recording_consent", values[i])
+			} else if value.Valid {
+				_m.RecordingConsent = new(string)
+				*_m.RecordingConsent = value.String
 			}
 		case call.FieldEndedReason:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -470,6 +488,16 @@ func (_m *Call) String() string {
 	builder.WriteString(", ")
 	if v := _m.AnsweredBy; v != nil {
 		builder.WriteString("answered_by=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.AnsweredByReason; v != nil {
+		builder.WriteString("answered_by_reason=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.RecordingConsent; v != nil {
+		builder.WriteString("recording_consent=")
 		builder.WriteString(*v)
 	}
 	builder.WriteString(", ")

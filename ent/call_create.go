@@ -201,6 +201,34 @@ func (_c *CallCreate) SetNillableAnsweredBy(v *string) *CallCreate {
 	return _c
 }
 
+// SetAnsweredByReason sets the "answered_by_reason" field.
+func (_c *CallCreate) SetAnsweredByReason(v string) *CallCreate {
+	_c.mutation.SetAnsweredByReason(v)
+	return _c
+}
+
+// SetNillableAnsweredByReason sets the "answered_by_reason" field if the given value is not nil.
+func (_c *CallCreate) SetNillableAnsweredByReason(v *string) *CallCreate {
+	if v != nil {
+		_c.SetAnsweredByReason(*v)
+	}
+	return _c
+}
+
+// SetRecordingConsent sets the "recording_consent" field.
+func (_c *CallCreate) SetRecordingConsent(v string) *CallCreate {
+	_c.mutation.SetRecordingConsent(v)
+	return _c
+}
+
+// SetNillableRecordingConsent sets the "recording_consent" field if the given value is not nil.
+func (_c *CallCreate) SetNillableRecordingConsent(v *string) *CallCreate {
+	if v != nil {
+		_c.SetRecordingConsent(*v)
+	}
+	return _c
+}
+
 // SetEndedReason sets the "ended_reason" field.
 func (_c *CallCreate) SetEndedReason(v string) *CallCreate {
 	_c.mutation.SetEndedReason(v)
@@ -686,6 +714,14 @@ func (_c *CallCreate) createSpec() (*Call, *sqlgraph.CreateSpec) {
 		_spec.SetField(call.FieldAnsweredBy, field.TypeString, value)
 		_node.AnsweredBy = &value
 	}
+	if value, ok := _c.mutation.AnsweredByReason(); ok {
+		_spec.SetField(call.FieldAnsweredByReason, field.TypeString, value)
+		_node.AnsweredByReason = &value
+	}
+	if value, ok := _c.mutation.RecordingConsent(); ok {
+		_spec.SetField(call.FieldRecordingConsent, field.TypeString, value)
+		_node.RecordingConsent = &value
+	}
 	if value, ok := _c.mutation.EndedReason(); ok {
 		_spec.SetField(call.FieldEndedReason, field.TypeString, value)
 		_node.EndedReason = &value
@@ -1019,6 +1055,42 @@ func (u *CallUpsert) UpdateAnsweredBy() *CallUpsert {
 // ClearAnsweredBy clears the value of the "answered_by" field.
 func (u *CallUpsert) ClearAnsweredBy() *CallUpsert {
 	u.SetNull(call.FieldAnsweredBy)
+	return u
+}
+
+// SetAnsweredByReason sets the "answered_by_reason" field.
+func (u *CallUpsert) SetAnsweredByReason(v string) *CallUpsert {
+	u.Set(call.FieldAnsweredByReason, v)
+	return u
+}
+
+// UpdateAnsweredByReason sets the "answered_by_reason" field to the value that was provided on create.
+func (u *CallUpsert) UpdateAnsweredByReason() *CallUpsert {
+	u.SetExcluded(call.FieldAnsweredByReason)
+	return u
+}
+
+// ClearAnsweredByReason clears the value of the "answered_by_reason" field.
+func (u *CallUpsert) ClearAnsweredByReason() *CallUpsert {
+	u.SetNull(call.FieldAnsweredByReason)
+	return u
+}
+
+// SetRecordingConsent sets the "recording_consent" field.
+func (u *CallUpsert) SetRecordingConsent(v string) *CallUpsert {
+	u.Set(call.FieldRecordingConsent, v)
+	return u
+}
+
+// UpdateRecordingConsent sets the "recording_consent" field to the value that was provided on create.
+func (u *CallUpsert) UpdateRecordingConsent() *CallUpsert {
+	u.SetExcluded(call.FieldRecordingConsent)
+	return u
+}
+
+// ClearRecordingConsent clears the value of the "recording_consent" field.
+func (u *CallUpsert) ClearRecordingConsent() *CallUpsert {
+	u.SetNull(call.FieldRecordingConsent)
 	return u
 }
 
@@ -1662,6 +1734,48 @@ func (u *CallUpsertOne) UpdateAnsweredBy() *CallUpsertOne {
 func (u *CallUpsertOne) ClearAnsweredBy() *CallUpsertOne {
 	return u.Update(func(s *CallUpsert) {
 		s.ClearAnsweredBy()
+	})
+}
+
+// SetAnsweredByReason sets the "answered_by_reason" field.
+func (u *CallUpsertOne) SetAnsweredByReason(v string) *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.SetAnsweredByReason(v)
+	})
+}
+
+// UpdateAnsweredByReason sets the "answered_by_reason" field to the value that was provided on create.
+func (u *CallUpsertOne) UpdateAnsweredByReason() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateAnsweredByReason()
+	})
+}
+
+// ClearAnsweredByReason clears the value of the "answered_by_reason" field.
+func (u *CallUpsertOne) ClearAnsweredByReason() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearAnsweredByReason()
+	})
+}
+
+// SetRecordingConsent sets the "recording_consent" field.
+func (u *CallUpsertOne) SetRecordingConsent(v string) *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.SetRecordingConsent(v)
+	})
+}
+
+// UpdateRecordingConsent sets the "recording_consent" field to the value that was provided on create.
+func (u *CallUpsertOne) UpdateRecordingConsent() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateRecordingConsent()
+	})
+}
+
+// ClearRecordingConsent clears the value of the "recording_consent" field.
+func (u *CallUpsertOne) ClearRecordingConsent() *CallUpsertOne {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearRecordingConsent()
 	})
 }
 
@@ -2530,6 +2644,48 @@ func (u *CallUpsertBulk) UpdateAnsweredBy() *CallUpsertBulk {
 func (u *CallUpsertBulk) ClearAnsweredBy() *CallUpsertBulk {
 	return u.Update(func(s *CallUpsert) {
 		s.ClearAnsweredBy()
+	})
+}
+
+// SetAnsweredByReason sets the "answered_by_reason" field.
+func (u *CallUpsertBulk) SetAnsweredByReason(v string) *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.SetAnsweredByReason(v)
+	})
+}
+
+// UpdateAnsweredByReason sets the "answered_by_reason" field to the value that was provided on create.
+func (u *CallUpsertBulk) UpdateAnsweredByReason() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateAnsweredByReason()
+	})
+}
+
+// ClearAnsweredByReason clears the value of the "answered_by_reason" field.
+func (u *CallUpsertBulk) ClearAnsweredByReason() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearAnsweredByReason()
+	})
+}
+
+// SetRecordingConsent sets the "recording_consent" field.
+func (u *CallUpsertBulk) SetRecordingConsent(v string) *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.SetRecordingConsent(v)
+	})
+}
+
+// UpdateRecordingConsent sets the "recording_consent" field to the value that was provided on create.
+func (u *CallUpsertBulk) UpdateRecordingConsent() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.UpdateRecordingConsent()
+	})
+}
+
+// ClearRecordingConsent clears the value of the "recording_consent" field.
+func (u *CallUpsertBulk) ClearRecordingConsent() *CallUpsertBulk {
+	return u.Update(func(s *CallUpsert) {
+		s.ClearRecordingConsent()
 	})
 }
 

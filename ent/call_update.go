@@ -255,6 +255,46 @@ func (_u *CallUpdate) ClearAnsweredBy() *CallUpdate {
 	return _u
 }
 
+// SetAnsweredByReason sets the "answered_by_reason" field.
+func (_u *CallUpdate) SetAnsweredByReason(v string) *CallUpdate {
+	_u.mutation.SetAnsweredByReason(v)
+	return _u
+}
+
+// SetNillableAnsweredByReason sets the "answered_by_reason" field if the given value is not nil.
+func (_u *CallUpdate) SetNillableAnsweredByReason(v *string) *CallUpdate {
+	if v != nil {
+		_u.SetAnsweredByReason(*v)
+	}
+	return _u
+}
+
+// ClearAnsweredByReason clears the value of the "answered_by_reason" field.
+func (_u *CallUpdate) ClearAnsweredByReason() *CallUpdate {
+	_u.mutation.ClearAnsweredByReason()
+	return _u
+}
+
+// SetRecordingConsent sets the "recording_consent" field.
+func (_u *CallUpdate) SetRecordingConsent(v string) *CallUpdate {
+	_u.mutation.SetRecordingConsent(v)
+	return _u
+}
+
+// SetNillableRecordingConsent sets the "recording_consent" field if the given value is not nil.
+func (_u *CallUpdate) SetNillableRecordingConsent(v *string) *CallUpdate {
+	if v != nil {
+		_u.SetRecordingConsent(*v)
+	}
+	return _u
+}
+
+// ClearRecordingConsent clears the value of the "recording_consent" field.
+func (_u *CallUpdate) ClearRecordingConsent() *CallUpdate {
+	_u.mutation.ClearRecordingConsent()
+	return _u
+}
+
 // SetEndedReason sets the "ended_reason" field.
 func (_u *CallUpdate) SetEndedReason(v string) *CallUpdate {
 	_u.mutation.SetEndedReason(v)
@@ -750,6 +790,18 @@ func (_u *CallUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.AnsweredByCleared() {
 		_spec.ClearField(call.FieldAnsweredBy, field.TypeString)
 	}
+	if value, ok := _u.mutation.AnsweredByReason(); ok {
+		_spec.SetField(call.FieldAnsweredByReason, field.TypeString, value)
+	}
+	if _u.mutation.AnsweredByReasonCleared() {
+		_spec.ClearField(call.FieldAnsweredByReason, field.TypeString)
+	}
+	if value, ok := _u.mutation.RecordingConsent(); ok {
+		_spec.SetField(call.FieldRecordingConsent, field.TypeString, value)
+	}
+	if _u.mutation.RecordingConsentCleared() {
+		_spec.ClearField(call.FieldRecordingConsent, field.TypeString)
+	}
 	if value, ok := _u.mutation.EndedReason(); ok {
 		_spec.SetField(call.FieldEndedReason, field.TypeString, value)
 	}
@@ -1116,6 +1168,46 @@ func (_u *CallUpdateOne) SetNillableAnsweredBy(v *string) *CallUpdateOne {
 // ClearAnsweredBy clears the value of the "answered_by" field.
 func (_u *CallUpdateOne) ClearAnsweredBy() *CallUpdateOne {
 	_u.mutation.ClearAnsweredBy()
+	return _u
+}
+
+// SetAnsweredByReason sets the "answered_by_reason" field.
+func (_u *CallUpdateOne) SetAnsweredByReason(v string) *CallUpdateOne {
+	_u.mutation.SetAnsweredByReason(v)
+	return _u
+}
+
+// SetNillableAnsweredByReason sets the "answered_by_reason" field if the given value is not nil.
+func (_u *CallUpdateOne) SetNillableAnsweredByReason(v *string) *CallUpdateOne {
+	if v != nil {
+		_u.SetAnsweredByReason(*v)
+	}
+	return _u
+}
+
+// ClearAnsweredByReason clears the value of the "answered_by_reason" field.
+func (_u *CallUpdateOne) ClearAnsweredByReason() *CallUpdateOne {
+	_u.mutation.ClearAnsweredByReason()
+	return _u
+}
+
+// SetRecordingConsent sets the "recording_consent" field.
+func (_u *CallUpdateOne) SetRecordingConsent(v string) *CallUpdateOne {
+	_u.mutation.SetRecordingConsent(v)
+	return _u
+}
+
+// SetNillableRecordingConsent sets the "recording_consent" field if the given value is not nil.
+func (_u *CallUpdateOne) SetNillableRecordingConsent(v *string) *CallUpdateOne {
+	if v != nil {
+		_u.SetRecordingConsent(*v)
+	}
+	return _u
+}
+
+// ClearRecordingConsent clears the value of the "recording_consent" field.
+func (_u *CallUpdateOne) ClearRecordingConsent() *CallUpdateOne {
+	_u.mutation.ClearRecordingConsent()
 	return _u
 }
 
@@ -1643,6 +1735,18 @@ func (_u *CallUpdateOne) sqlSave(ctx context.Context) (_node *Call, err error) {
 	}
 	if _u.mutation.AnsweredByCleared() {
 		_spec.ClearField(call.FieldAnsweredBy, field.TypeString)
+	}
+	if value, ok := _u.mutation.AnsweredByReason(); ok {
+		_spec.SetField(call.FieldAnsweredByReason, field.TypeString, value)
+	}
+	if _u.mutation.AnsweredByReasonCleared() {
+		_spec.ClearField(call.FieldAnsweredByReason, field.TypeString)
+	}
+	if value, ok := _u.mutation.RecordingConsent(); ok {
+		_spec.SetField(call.FieldRecordingConsent, field.TypeString, value)
+	}
+	if _u.mutation.RecordingConsentCleared() {
+		_spec.ClearField(call.FieldRecordingConsent, field.TypeString)
 	}
 	if value, ok := _u.mutation.EndedReason(); ok {
 		_spec.SetField(call.FieldEndedReason, field.TypeString, value)

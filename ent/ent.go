@@ -14,6 +14,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
+	"github.com/callwright/callwright/ent/agentbuild"
 	"github.com/callwright/callwright/ent/apikey"
 	"github.com/callwright/callwright/ent/auditentry"
 	"github.com/callwright/callwright/ent/call"
@@ -100,6 +101,7 @@ func checkColumn(t, c string) error {
 			apikey.Table:         apikey.ValidColumn,
 			action.Table:         action.ValidColumn,
 			agent.Table:          agent.ValidColumn,
+			agentbuild.Table:     agentbuild.ValidColumn,
 			auditentry.Table:     auditentry.ValidColumn,
 			call.Table:           call.ValidColumn,
 			callanalysis.Table:   callanalysis.ValidColumn,

@@ -14,6 +14,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
+	"github.com/callwright/callwright/ent/agentbuild"
 	"github.com/callwright/callwright/ent/apikey"
 	"github.com/callwright/callwright/ent/auditentry"
 	"github.com/callwright/callwright/ent/call"
@@ -53,6 +54,7 @@ const (
 	TypeAPIKey         = "APIKey"
 	TypeAction         = "Action"
 	TypeAgent          = "Agent"
+	TypeAgentBuild     = "AgentBuild"
 	TypeAuditEntry     = "AuditEntry"
 	TypeCall           = "Call"
 	TypeCallAnalysis   = "CallAnalysis"
@@ -2932,6 +2934,1294 @@ func (m *AgentMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Agent edge %s", name)
 }
 
+// AgentBuildMutation represents an operation that mutates the AgentBuild nodes in the graph.
+type AgentBuildMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *uuid.UUID
+	created_at     *time.Time
+	updated_at     *time.Time
+	workspace_id   *uuid.UUID
+	website_url    *string
+	instructions   *string
+	status         *string
+	step           *string
+	pages_found    *int
+	addpages_found *int
+	pages_read     *int
+	addpages_read  *int
+	pages          *json.RawMessage
+	appendpages    json.RawMessage
+	agent_id       *uuid.UUID
+	writer         *string
+	note           *string
+	error_code     *string
+	error          *string
+	finished_at    *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*AgentBuild, error)
+	predicates     []predicate.AgentBuild
+}
+
+var _ ent.Mutation = (*AgentBuildMutation)(nil)
+
+// agentbuildOption allows management of the mutation configuration using functional options.
+type agentbuildOption func(*AgentBuildMutation)
+
+// newAgentBuildMutation creates new mutation for the AgentBuild entity.
+func newAgentBuildMutation(c config, op Op, opts ...agentbuildOption) *AgentBuildMutation {
+	m := &AgentBuildMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeAgentBuild,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withAgentBuildID sets the ID field of the mutation.
+func withAgentBuildID(id uuid.UUID) agentbuildOption {
+	return func(m *AgentBuildMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *AgentBuild
+		)
+		m.oldValue = func(ctx context.Context) (*AgentBuild, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().AgentBuild.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withAgentBuild sets the old AgentBuild of the mutation.
+func withAgentBuild(node *AgentBuild) agentbuildOption {
+	return func(m *AgentBuildMutation) {
+		m.oldValue = func(context.Context) (*AgentBuild, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m AgentBuildMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m AgentBuildMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of AgentBuild entities.
+func (m *AgentBuildMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *AgentBuildMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *AgentBuildMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().AgentBuild.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *AgentBuildMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *AgentBuildMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *AgentBuildMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *AgentBuildMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *AgentBuildMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *AgentBuildMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *AgentBuildMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *AgentBuildMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *AgentBuildMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetWebsiteURL sets the "website_url" field.
+func (m *AgentBuildMutation) SetWebsiteURL(s string) {
+	m.website_url = &s
+}
+
+// WebsiteURL returns the value of the "website_url" field in the mutation.
+func (m *AgentBuildMutation) WebsiteURL() (r string, exists bool) {
+	v := m.website_url
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWebsiteURL returns the old "website_url" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldWebsiteURL(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWebsiteURL is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWebsiteURL requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWebsiteURL: %w", err)
+	}
+	return oldValue.WebsiteURL, nil
+}
+
+// ResetWebsiteURL resets all changes to the "website_url" field.
+func (m *AgentBuildMutation) ResetWebsiteURL() {
+	m.website_url = nil
+}
+
+// SetInstructions sets the "instructions" field.
+func (m *AgentBuildMutation) SetInstructions(s string) {
+	m.instructions = &s
+}
+
+// Instructions returns the value of the "instructions" field in the mutation.
+func (m *AgentBuildMutation) Instructions() (r string, exists bool) {
+	v := m.instructions
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldInstructions returns the old "instructions" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldInstructions(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldInstructions is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldInstructions requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldInstructions: %w", err)
+	}
+	return oldValue.Instructions, nil
+}
+
+// ResetInstructions resets all changes to the "instructions" field.
+func (m *AgentBuildMutation) ResetInstructions() {
+	m.instructions = nil
+}
+
+// SetStatus sets the "status" field.
+func (m *AgentBuildMutation) SetStatus(s string) {
+	m.status = &s
+}
+
+// Status returns the value of the "status" field in the mutation.
+func (m *AgentBuildMutation) Status() (r string, exists bool) {
+	v := m.status
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStatus returns the old "status" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldStatus(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStatus is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStatus requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStatus: %w", err)
+	}
+	return oldValue.Status, nil
+}
+
+// ResetStatus resets all changes to the "status" field.
+func (m *AgentBuildMutation) ResetStatus() {
+	m.status = nil
+}
+
+// SetStep sets the "step" field.
+func (m *AgentBuildMutation) SetStep(s string) {
+	m.step = &s
+}
+
+// Step returns the value of the "step" field in the mutation.
+func (m *AgentBuildMutation) Step() (r string, exists bool) {
+	v := m.step
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStep returns the old "step" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldStep(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStep is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStep requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStep: %w", err)
+	}
+	return oldValue.Step, nil
+}
+
+// ResetStep resets all changes to the "step" field.
+func (m *AgentBuildMutation) ResetStep() {
+	m.step = nil
+}
+
+// SetPagesFound sets the "pages_found" field.
+func (m *AgentBuildMutation) SetPagesFound(i int) {
+	m.pages_found = &i
+	m.addpages_found = nil
+}
+
+// PagesFound returns the value of the "pages_found" field in the mutation.
+func (m *AgentBuildMutation) PagesFound() (r int, exists bool) {
+	v := m.pages_found
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPagesFound returns the old "pages_found" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldPagesFound(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPagesFound is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPagesFound requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPagesFound: %w", err)
+	}
+	return oldValue.PagesFound, nil
+}
+
+// AddPagesFound adds i to the "pages_found" field.
+func (m *AgentBuildMutation) AddPagesFound(i int) {
+	if m.addpages_found != nil {
+		*m.addpages_found += i
+	} else {
+		m.addpages_found = &i
+	}
+}
+
+// AddedPagesFound returns the value that was added to the "pages_found" field in this mutation.
+func (m *AgentBuildMutation) AddedPagesFound() (r int, exists bool) {
+	v := m.addpages_found
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPagesFound resets all changes to the "pages_found" field.
+func (m *AgentBuildMutation) ResetPagesFound() {
+	m.pages_found = nil
+	m.addpages_found = nil
+}
+
+// SetPagesRead sets the "pages_read" field.
+func (m *AgentBuildMutation) SetPagesRead(i int) {
+	m.pages_read = &i
+	m.addpages_read = nil
+}
+
+// PagesRead returns the value of the "pages_read" field in the mutation.
+func (m *AgentBuildMutation) PagesRead() (r int, exists bool) {
+	v := m.pages_read
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPagesRead returns the old "pages_read" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldPagesRead(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPagesRead is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPagesRead requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPagesRead: %w", err)
+	}
+	return oldValue.PagesRead, nil
+}
+
+// AddPagesRead adds i to the "pages_read" field.
+func (m *AgentBuildMutation) AddPagesRead(i int) {
+	if m.addpages_read != nil {
+		*m.addpages_read += i
+	} else {
+		m.addpages_read = &i
+	}
+}
+
+// AddedPagesRead returns the value that was added to the "pages_read" field in this mutation.
+func (m *AgentBuildMutation) AddedPagesRead() (r int, exists bool) {
+	v := m.addpages_read
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPagesRead resets all changes to the "pages_read" field.
+func (m *AgentBuildMutation) ResetPagesRead() {
+	m.pages_read = nil
+	m.addpages_read = nil
+}
+
+// SetPages sets the "pages" field.
+func (m *AgentBuildMutation) SetPages(jm json.RawMessage) {
+	m.pages = &jm
+	m.appendpages = nil
+}
+
+// Pages returns the value of the "pages" field in the mutation.
+func (m *AgentBuildMutation) Pages() (r json.RawMessage, exists bool) {
+	v := m.pages
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPages returns the old "pages" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldPages(ctx context.Context) (v json.RawMessage, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPages is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPages requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPages: %w", err)
+	}
+	return oldValue.Pages, nil
+}
+
+// AppendPages adds jm to the "pages" field.
+func (m *AgentBuildMutation) AppendPages(jm json.RawMessage) {
+	m.appendpages = append(m.appendpages, jm...)
+}
+
+// AppendedPages returns the list of values that were appended to the "pages" field in this mutation.
+func (m *AgentBuildMutation) AppendedPages() (json.RawMessage, bool) {
+	if len(m.appendpages) == 0 {
+		return nil, false
+	}
+	return m.appendpages, true
+}
+
+// ClearPages clears the value of the "pages" field.
+func (m *AgentBuildMutation) ClearPages() {
+	m.pages = nil
+	m.appendpages = nil
+	m.clearedFields[agentbuild.FieldPages] = struct{}{}
+}
+
+// PagesCleared returns if the "pages" field was cleared in this mutation.
+func (m *AgentBuildMutation) PagesCleared() bool {
+	_, ok := m.clearedFields[agentbuild.FieldPages]
+	return ok
+}
+
+// ResetPages resets all changes to the "pages" field.
+func (m *AgentBuildMutation) ResetPages() {
+	m.pages = nil
+	m.appendpages = nil
+	delete(m.clearedFields, agentbuild.FieldPages)
+}
+
+// SetAgentID sets the "agent_id" field.
+func (m *AgentBuildMutation) SetAgentID(u uuid.UUID) {
+	m.agent_id = &u
+}
+
+// AgentID returns the value of the "agent_id" field in the mutation.
+func (m *AgentBuildMutation) AgentID() (r uuid.UUID, exists bool) {
+	v := m.agent_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAgentID returns the old "agent_id" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldAgentID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAgentID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAgentID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAgentID: %w", err)
+	}
+	return oldValue.AgentID, nil
+}
+
+// ClearAgentID clears the value of the "agent_id" field.
+func (m *AgentBuildMutation) ClearAgentID() {
+	m.agent_id = nil
+	m.clearedFields[agentbuild.FieldAgentID] = struct{}{}
+}
+
+// AgentIDCleared returns if the "agent_id" field was cleared in this mutation.
+func (m *AgentBuildMutation) AgentIDCleared() bool {
+	_, ok := m.clearedFields[agentbuild.FieldAgentID]
+	return ok
+}
+
+// ResetAgentID resets all changes to the "agent_id" field.
+func (m *AgentBuildMutation) ResetAgentID() {
+	m.agent_id = nil
+	delete(m.clearedFields, agentbuild.FieldAgentID)
+}
+
+// SetWriter sets the "writer" field.
+func (m *AgentBuildMutation) SetWriter(s string) {
+	m.writer = &s
+}
+
+// Writer returns the value of the "writer" field in the mutation.
+func (m *AgentBuildMutation) Writer() (r string, exists bool) {
+	v := m.writer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWriter returns the old "writer" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldWriter(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWriter is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWriter requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWriter: %w", err)
+	}
+	return oldValue.Writer, nil
+}
+
+// ResetWriter resets all changes to the "writer" field.
+func (m *AgentBuildMutation) ResetWriter() {
+	m.writer = nil
+}
+
+// SetNote sets the "note" field.
+func (m *AgentBuildMutation) SetNote(s string) {
+	m.note = &s
+}
+
+// Note returns the value of the "note" field in the mutation.
+func (m *AgentBuildMutation) Note() (r string, exists bool) {
+	v := m.note
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNote returns the old "note" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldNote(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNote is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNote requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNote: %w", err)
+	}
+	return oldValue.Note, nil
+}
+
+// ResetNote resets all changes to the "note" field.
+func (m *AgentBuildMutation) ResetNote() {
+	m.note = nil
+}
+
+// SetErrorCode sets the "error_code" field.
+func (m *AgentBuildMutation) SetErrorCode(s string) {
+	m.error_code = &s
+}
+
+// ErrorCode returns the value of the "error_code" field in the mutation.
+func (m *AgentBuildMutation) ErrorCode() (r string, exists bool) {
+	v := m.error_code
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldErrorCode returns the old "error_code" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldErrorCode(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldErrorCode is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldErrorCode requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldErrorCode: %w", err)
+	}
+	return oldValue.ErrorCode, nil
+}
+
+// ResetErrorCode resets all changes to the "error_code" field.
+func (m *AgentBuildMutation) ResetErrorCode() {
+	m.error_code = nil
+}
+
+// SetError sets the "error" field.
+func (m *AgentBuildMutation) SetError(s string) {
+	m.error = &s
+}
+
+// Error returns the value of the "error" field in the mutation.
+func (m *AgentBuildMutation) Error() (r string, exists bool) {
+	v := m.error
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldError returns the old "error" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldError(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldError is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldError requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldError: %w", err)
+	}
+	return oldValue.Error, nil
+}
+
+// ResetError resets all changes to the "error" field.
+func (m *AgentBuildMutation) ResetError() {
+	m.error = nil
+}
+
+// SetFinishedAt sets the "finished_at" field.
+func (m *AgentBuildMutation) SetFinishedAt(t time.Time) {
+	m.finished_at = &t
+}
+
+// FinishedAt returns the value of the "finished_at" field in the mutation.
+func (m *AgentBuildMutation) FinishedAt() (r time.Time, exists bool) {
+	v := m.finished_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFinishedAt returns the old "finished_at" field's value of the AgentBuild entity.
+// If the AgentBuild object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentBuildMutation) OldFinishedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFinishedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFinishedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFinishedAt: %w", err)
+	}
+	return oldValue.FinishedAt, nil
+}
+
+// ClearFinishedAt clears the value of the "finished_at" field.
+func (m *AgentBuildMutation) ClearFinishedAt() {
+	m.finished_at = nil
+	m.clearedFields[agentbuild.FieldFinishedAt] = struct{}{}
+}
+
+// FinishedAtCleared returns if the "finished_at" field was cleared in this mutation.
+func (m *AgentBuildMutation) FinishedAtCleared() bool {
+	_, ok := m.clearedFields[agentbuild.FieldFinishedAt]
+	return ok
+}
+
+// ResetFinishedAt resets all changes to the "finished_at" field.
+func (m *AgentBuildMutation) ResetFinishedAt() {
+	m.finished_at = nil
+	delete(m.clearedFields, agentbuild.FieldFinishedAt)
+}
+
+// Where appends a list predicates to the AgentBuildMutation builder.
+func (m *AgentBuildMutation) Where(ps ...predicate.AgentBuild) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the AgentBuildMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *AgentBuildMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.AgentBuild, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *AgentBuildMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *AgentBuildMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (AgentBuild).
+func (m *AgentBuildMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *AgentBuildMutation) Fields() []string {
+	fields := make([]string, 0, 16)
+	if m.created_at != nil {
+		fields = append(fields, agentbuild.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, agentbuild.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, agentbuild.FieldWorkspaceID)
+	}
+	if m.website_url != nil {
+		fields = append(fields, agentbuild.FieldWebsiteURL)
+	}
+	if m.instructions != nil {
+		fields = append(fields, agentbuild.FieldInstructions)
+	}
+	if m.status != nil {
+		fields = append(fields, agentbuild.FieldStatus)
+	}
+	if m.step != nil {
+		fields = append(fields, agentbuild.FieldStep)
+	}
+	if m.pages_found != nil {
+		fields = append(fields, agentbuild.FieldPagesFound)
+	}
+	if m.pages_read != nil {
+		fields = append(fields, agentbuild.FieldPagesRead)
+	}
+	if m.pages != nil {
+		fields = append(fields, agentbuild.FieldPages)
+	}
+	if m.agent_id != nil {
+		fields = append(fields, agentbuild.FieldAgentID)
+	}
+	if m.writer != nil {
+		fields = append(fields, agentbuild.FieldWriter)
+	}
+	if m.note != nil {
+		fields = append(fields, agentbuild.FieldNote)
+	}
+	if m.error_code != nil {
+		fields = append(fields, agentbuild.FieldErrorCode)
+	}
+	if m.error != nil {
+		fields = append(fields, agentbuild.FieldError)
+	}
+	if m.finished_at != nil {
+		fields = append(fields, agentbuild.FieldFinishedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *AgentBuildMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case agentbuild.FieldCreatedAt:
+		return m.CreatedAt()
+	case agentbuild.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case agentbuild.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case agentbuild.FieldWebsiteURL:
+		return m.WebsiteURL()
+	case agentbuild.FieldInstructions:
+		return m.Instructions()
+	case agentbuild.FieldStatus:
+		return m.Status()
+	case agentbuild.FieldStep:
+		return m.Step()
+	case agentbuild.FieldPagesFound:
+		return m.PagesFound()
+	case agentbuild.FieldPagesRead:
+		return m.PagesRead()
+	case agentbuild.FieldPages:
+		return m.Pages()
+	case agentbuild.FieldAgentID:
+		return m.AgentID()
+	case agentbuild.FieldWriter:
+		return m.Writer()
+	case agentbuild.FieldNote:
+		return m.Note()
+	case agentbuild.FieldErrorCode:
+		return m.ErrorCode()
+	case agentbuild.FieldError:
+		return m.Error()
+	case agentbuild.FieldFinishedAt:
+		return m.FinishedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *AgentBuildMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case agentbuild.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case agentbuild.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case agentbuild.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case agentbuild.FieldWebsiteURL:
+		return m.OldWebsiteURL(ctx)
+	case agentbuild.FieldInstructions:
+		return m.OldInstructions(ctx)
+	case agentbuild.FieldStatus:
+		return m.OldStatus(ctx)
+	case agentbuild.FieldStep:
+		return m.OldStep(ctx)
+	case agentbuild.FieldPagesFound:
+		return m.OldPagesFound(ctx)
+	case agentbuild.FieldPagesRead:
+		return m.OldPagesRead(ctx)
+	case agentbuild.FieldPages:
+		return m.OldPages(ctx)
+	case agentbuild.FieldAgentID:
+		return m.OldAgentID(ctx)
+	case agentbuild.FieldWriter:
+		return m.OldWriter(ctx)
+	case agentbuild.FieldNote:
+		return m.OldNote(ctx)
+	case agentbuild.FieldErrorCode:
+		return m.OldErrorCode(ctx)
+	case agentbuild.FieldError:
+		return m.OldError(ctx)
+	case agentbuild.FieldFinishedAt:
+		return m.OldFinishedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown AgentBuild field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *AgentBuildMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case agentbuild.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case agentbuild.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case agentbuild.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case agentbuild.FieldWebsiteURL:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWebsiteURL(v)
+		return nil
+	case agentbuild.FieldInstructions:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetInstructions(v)
+		return nil
+	case agentbuild.FieldStatus:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStatus(v)
+		return nil
+	case agentbuild.FieldStep:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStep(v)
+		return nil
+	case agentbuild.FieldPagesFound:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPagesFound(v)
+		return nil
+	case agentbuild.FieldPagesRead:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPagesRead(v)
+		return nil
+	case agentbuild.FieldPages:
+		v, ok := value.(json.RawMessage)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPages(v)
+		return nil
+	case agentbuild.FieldAgentID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAgentID(v)
+		return nil
+	case agentbuild.FieldWriter:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWriter(v)
+		return nil
+	case agentbuild.FieldNote:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNote(v)
+		return nil
+	case agentbuild.FieldErrorCode:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetErrorCode(v)
+		return nil
+	case agentbuild.FieldError:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetError(v)
+		return nil
+	case agentbuild.FieldFinishedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFinishedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown AgentBuild field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *AgentBuildMutation) AddedFields() []string {
+	var fields []string
+	if m.addpages_found != nil {
+		fields = append(fields, agentbuild.FieldPagesFound)
+	}
+	if m.addpages_read != nil {
+		fields = append(fields, agentbuild.FieldPagesRead)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *AgentBuildMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case agentbuild.FieldPagesFound:
+		return m.AddedPagesFound()
+	case agentbuild.FieldPagesRead:
+		return m.AddedPagesRead()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *AgentBuildMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case agentbuild.FieldPagesFound:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPagesFound(v)
+		return nil
+	case agentbuild.FieldPagesRead:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPagesRead(v)
+		return nil
+	}
+	return fmt.Errorf("unknown AgentBuild numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *AgentBuildMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(agentbuild.FieldPages) {
+		fields = append(fields, agentbuild.FieldPages)
+	}
+	if m.FieldCleared(agentbuild.FieldAgentID) {
+		fields = append(fields, agentbuild.FieldAgentID)
+	}
+	if m.FieldCleared(agentbuild.FieldFinishedAt) {
+		fields = append(fields, agentbuild.FieldFinishedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *AgentBuildMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *AgentBuildMutation) ClearField(name string) error {
+	switch name {
+	case agentbuild.FieldPages:
+		m.ClearPages()
+		return nil
+	case agentbuild.FieldAgentID:
+		m.ClearAgentID()
+		return nil
+	case agentbuild.FieldFinishedAt:
+		m.ClearFinishedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown AgentBuild nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *AgentBuildMutation) ResetField(name string) error {
+	switch name {
+	case agentbuild.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case agentbuild.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case agentbuild.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case agentbuild.FieldWebsiteURL:
+		m.ResetWebsiteURL()
+		return nil
+	case agentbuild.FieldInstructions:
+		m.ResetInstructions()
+		return nil
+	case agentbuild.FieldStatus:
+		m.ResetStatus()
+		return nil
+	case agentbuild.FieldStep:
+		m.ResetStep()
+		return nil
+	case agentbuild.FieldPagesFound:
+		m.ResetPagesFound()
+		return nil
+	case agentbuild.FieldPagesRead:
+		m.ResetPagesRead()
+		return nil
+	case agentbuild.FieldPages:
+		m.ResetPages()
+		return nil
+	case agentbuild.FieldAgentID:
+		m.ResetAgentID()
+		return nil
+	case agentbuild.FieldWriter:
+		m.ResetWriter()
+		return nil
+	case agentbuild.FieldNote:
+		m.ResetNote()
+		return nil
+	case agentbuild.FieldErrorCode:
+		m.ResetErrorCode()
+		return nil
+	case agentbuild.FieldError:
+		m.ResetError()
+		return nil
+	case agentbuild.FieldFinishedAt:
+		m.ResetFinishedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown AgentBuild field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *AgentBuildMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *AgentBuildMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *AgentBuildMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *AgentBuildMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *AgentBuildMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *AgentBuildMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *AgentBuildMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown AgentBuild unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *AgentBuildMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown AgentBuild edge %s", name)
+}
+
 // AuditEntryMutation represents an operation that mutates the AuditEntry nodes in the graph.
 type AuditEntryMutation struct {
 	config
@@ -3667,53 +4957,55 @@ func (m *AuditEntryMutation) ResetEdge(name string) error {
 // CallMutation represents an operation that mutates the Call nodes in the graph.
 type CallMutation struct {
 	config
-	op                Op
-	typ               string
-	id                *uuid.UUID
-	created_at        *time.Time
-	updated_at        *time.Time
-	workspace_id      *uuid.UUID
-	direction         *string
-	status            *string
-	to_number         *string
-	from_number       *string
-	agent_id          *uuid.UUID
-	contact_id        *uuid.UUID
-	campaign_id       *uuid.UUID
-	enrollment_id     *uuid.UUID
-	test              *bool
-	duration          *int
-	addduration       *int
-	metadata          *string
-	variables         *map[string]string
-	answered_by       *string
-	ended_reason      *string
-	ended_message     *string
-	retry_after       *time.Time
-	schedule_time     *time.Time
-	queued_at         *time.Time
-	dialed_at         *time.Time
-	answered_at       *time.Time
-	ended_at          *time.Time
-	in_flight         *bool
-	lease_owner       *string
-	lease_until       *time.Time
-	cancel_requested  *bool
-	leg               *json.RawMessage
-	appendleg         json.RawMessage
-	recording_key     *string
-	recording_size    *int64
-	addrecording_size *int64
-	recorded_at       *time.Time
-	keep_until        *time.Time
-	erased_at         *time.Time
-	erased_for        *string
-	latency           *json.RawMessage
-	appendlatency     json.RawMessage
-	clearedFields     map[string]struct{}
-	done              bool
-	oldValue          func(context.Context) (*Call, error)
-	predicates        []predicate.Call
+	op                 Op
+	typ                string
+	id                 *uuid.UUID
+	created_at         *time.Time
+	updated_at         *time.Time
+	workspace_id       *uuid.UUID
+	direction          *string
+	status             *string
+	to_number          *string
+	from_number        *string
+	agent_id           *uuid.UUID
+	contact_id         *uuid.UUID
+	campaign_id        *uuid.UUID
+	enrollment_id      *uuid.UUID
+	test               *bool
+	duration           *int
+	addduration        *int
+	metadata           *string
+	variables          *map[string]string
+	answered_by        *string
+	answered_by_reason *string
+	recording_consent  *string
+	ended_reason       *string
+	ended_message      *string
+	retry_after        *time.Time
+	schedule_time      *time.Time
+	queued_at          *time.Time
+	dialed_at          *time.Time
+	answered_at        *time.Time
+	ended_at           *time.Time
+	in_flight          *bool
+	lease_owner        *string
+	lease_until        *time.Time
+	cancel_requested   *bool
+	leg                *json.RawMessage
+	appendleg          json.RawMessage
+	recording_key      *string
+	recording_size     *int64
+	addrecording_size  *int64
+	recorded_at        *time.Time
+	keep_until         *time.Time
+	erased_at          *time.Time
+	erased_for         *string
+	latency            *json.RawMessage
+	appendlatency      json.RawMessage
+	clearedFields      map[string]struct{}
+	done               bool
+	oldValue           func(context.Context) (*Call, error)
+	predicates         []predicate.Call
 }
 
 var _ ent.Mutation = (*CallMutation)(nil)
@@ -4506,6 +5798,104 @@ func (m *CallMutation) AnsweredByCleared() bool {
 func (m *CallMutation) ResetAnsweredBy() {
 	m.answered_by = nil
 	delete(m.clearedFields, call.FieldAnsweredBy)
+}
+
+// SetAnsweredByReason sets the "answered_by_reason" field.
+func (m *CallMutation) SetAnsweredByReason(s string) {
+	m.answered_by_reason = &s
+}
+
+// AnsweredByReason returns the value of the "answered_by_reason" field in the mutation.
+func (m *CallMutation) AnsweredByReason() (r string, exists bool) {
+	v := m.answered_by_reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAnsweredByReason returns the old "answered_by_reason" field's value of the Call entity.
+// If the Call object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CallMutation) OldAnsweredByReason(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAnsweredByReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAnsweredByReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAnsweredByReason: %w", err)
+	}
+	return oldValue.AnsweredByReason, nil
+}
+
+// ClearAnsweredByReason clears the value of the "answered_by_reason" field.
+func (m *CallMutation) ClearAnsweredByReason() {
+	m.answered_by_reason = nil
+	m.clearedFields[call.FieldAnsweredByReason] = struct{}{}
+}
+
+// AnsweredByReasonCleared returns if the "answered_by_reason" field was cleared in this mutation.
+func (m *CallMutation) AnsweredByReasonCleared() bool {
+	_, ok := m.clearedFields[call.FieldAnsweredByReason]
+	return ok
+}
+
+// ResetAnsweredByReason resets all changes to the "answered_by_reason" field.
+func (m *CallMutation) ResetAnsweredByReason() {
+	m.answered_by_reason = nil
+	delete(m.clearedFields, call.FieldAnsweredByReason)
+}
+
+// SetRecordingConsent sets the "recording_consent" field.
+func (m *CallMutation) SetRecordingConsent(s string) {
+	m.recording_consent = &s
+}
+
+// RecordingConsent returns the value of the "recording_consent" field in the mutation.
+func (m *CallMutation) RecordingConsent() (r string, exists bool) {
+	v := m.recording_consent
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRecordingConsent returns the old "recording_consent" field's value of the Call entity.
+// If the Call object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CallMutation) OldRecordingConsent(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRecordingConsent is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRecordingConsent requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRecordingConsent: %w", err)
+	}
+	return oldValue.RecordingConsent, nil
+}
+
+// ClearRecordingConsent clears the value of the "recording_consent" field.
+func (m *CallMutation) ClearRecordingConsent() {
+	m.recording_consent = nil
+	m.clearedFields[call.FieldRecordingConsent] = struct{}{}
+}
+
+// RecordingConsentCleared returns if the "recording_consent" field was cleared in this mutation.
+func (m *CallMutation) RecordingConsentCleared() bool {
+	_, ok := m.clearedFields[call.FieldRecordingConsent]
+	return ok
+}
+
+// ResetRecordingConsent resets all changes to the "recording_consent" field.
+func (m *CallMutation) ResetRecordingConsent() {
+	m.recording_consent = nil
+	delete(m.clearedFields, call.FieldRecordingConsent)
 }
 
 // SetEndedReason sets the "ended_reason" field.
@@ -5536,7 +6926,7 @@ func (m *CallMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *CallMutation) Fields() []string {
-	fields := make([]string, 0, 36)
+	fields := make([]string, 0, 38)
 	if m.created_at != nil {
 		fields = append(fields, call.FieldCreatedAt)
 	}
@@ -5584,6 +6974,12 @@ func (m *CallMutation) Fields() []string {
 	}
 	if m.answered_by != nil {
 		fields = append(fields, call.FieldAnsweredBy)
+	}
+	if m.answered_by_reason != nil {
+		fields = append(fields, call.FieldAnsweredByReason)
+	}
+	if m.recording_consent != nil {
+		fields = append(fields, call.FieldRecordingConsent)
 	}
 	if m.ended_reason != nil {
 		fields = append(fields, call.FieldEndedReason)
@@ -5685,6 +7081,10 @@ func (m *CallMutation) Field(name string) (ent.Value, bool) {
 		return m.Variables()
 	case call.FieldAnsweredBy:
 		return m.AnsweredBy()
+	case call.FieldAnsweredByReason:
+		return m.AnsweredByReason()
+	case call.FieldRecordingConsent:
+		return m.RecordingConsent()
 	case call.FieldEndedReason:
 		return m.EndedReason()
 	case call.FieldEndedMessage:
@@ -5766,6 +7166,10 @@ func (m *CallMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldVariables(ctx)
 	case call.FieldAnsweredBy:
 		return m.OldAnsweredBy(ctx)
+	case call.FieldAnsweredByReason:
+		return m.OldAnsweredByReason(ctx)
+	case call.FieldRecordingConsent:
+		return m.OldRecordingConsent(ctx)
 	case call.FieldEndedReason:
 		return m.OldEndedReason(ctx)
 	case call.FieldEndedMessage:
@@ -5926,6 +7330,20 @@ func (m *CallMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetAnsweredBy(v)
+		return nil
+	case call.FieldAnsweredByReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAnsweredByReason(v)
+		return nil
+	case call.FieldRecordingConsent:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRecordingConsent(v)
 		return nil
 	case call.FieldEndedReason:
 		v, ok := value.(string)
@@ -6145,6 +7563,12 @@ func (m *CallMutation) ClearedFields() []string {
 	if m.FieldCleared(call.FieldAnsweredBy) {
 		fields = append(fields, call.FieldAnsweredBy)
 	}
+	if m.FieldCleared(call.FieldAnsweredByReason) {
+		fields = append(fields, call.FieldAnsweredByReason)
+	}
+	if m.FieldCleared(call.FieldRecordingConsent) {
+		fields = append(fields, call.FieldRecordingConsent)
+	}
 	if m.FieldCleared(call.FieldEndedReason) {
 		fields = append(fields, call.FieldEndedReason)
 	}
@@ -6230,6 +7654,12 @@ func (m *CallMutation) ClearField(name string) error {
 		return nil
 	case call.FieldAnsweredBy:
 		m.ClearAnsweredBy()
+		return nil
+	case call.FieldAnsweredByReason:
+		m.ClearAnsweredByReason()
+		return nil
+	case call.FieldRecordingConsent:
+		m.ClearRecordingConsent()
 		return nil
 	case call.FieldEndedReason:
 		m.ClearEndedReason()
@@ -6337,6 +7767,12 @@ func (m *CallMutation) ResetField(name string) error {
 		return nil
 	case call.FieldAnsweredBy:
 		m.ResetAnsweredBy()
+		return nil
+	case call.FieldAnsweredByReason:
+		m.ResetAnsweredByReason()
+		return nil
+	case call.FieldRecordingConsent:
+		m.ResetRecordingConsent()
 		return nil
 	case call.FieldEndedReason:
 		m.ResetEndedReason()
@@ -20147,6 +21583,8 @@ type TurnMutation struct {
 	end_ms        *int
 	addend_ms     *int
 	interrupted   *bool
+	timing        *json.RawMessage
+	appendtiming  json.RawMessage
 	clearedFields map[string]struct{}
 	done          bool
 	oldValue      func(context.Context) (*Turn, error)
@@ -20605,6 +22043,71 @@ func (m *TurnMutation) ResetInterrupted() {
 	m.interrupted = nil
 }
 
+// SetTiming sets the "timing" field.
+func (m *TurnMutation) SetTiming(jm json.RawMessage) {
+	m.timing = &jm
+	m.appendtiming = nil
+}
+
+// Timing returns the value of the "timing" field in the mutation.
+func (m *TurnMutation) Timing() (r json.RawMessage, exists bool) {
+	v := m.timing
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTiming returns the old "timing" field's value of the Turn entity.
+// If the Turn object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TurnMutation) OldTiming(ctx context.Context) (v json.RawMessage, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTiming is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTiming requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTiming: %w", err)
+	}
+	return oldValue.Timing, nil
+}
+
+// AppendTiming adds jm to the "timing" field.
+func (m *TurnMutation) AppendTiming(jm json.RawMessage) {
+	m.appendtiming = append(m.appendtiming, jm...)
+}
+
+// AppendedTiming returns the list of values that were appended to the "timing" field in this mutation.
+func (m *TurnMutation) AppendedTiming() (json.RawMessage, bool) {
+	if len(m.appendtiming) == 0 {
+		return nil, false
+	}
+	return m.appendtiming, true
+}
+
+// ClearTiming clears the value of the "timing" field.
+func (m *TurnMutation) ClearTiming() {
+	m.timing = nil
+	m.appendtiming = nil
+	m.clearedFields[turn.FieldTiming] = struct{}{}
+}
+
+// TimingCleared returns if the "timing" field was cleared in this mutation.
+func (m *TurnMutation) TimingCleared() bool {
+	_, ok := m.clearedFields[turn.FieldTiming]
+	return ok
+}
+
+// ResetTiming resets all changes to the "timing" field.
+func (m *TurnMutation) ResetTiming() {
+	m.timing = nil
+	m.appendtiming = nil
+	delete(m.clearedFields, turn.FieldTiming)
+}
+
 // Where appends a list predicates to the TurnMutation builder.
 func (m *TurnMutation) Where(ps ...predicate.Turn) {
 	m.predicates = append(m.predicates, ps...)
@@ -20639,7 +22142,7 @@ func (m *TurnMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *TurnMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 9)
 	if m.workspace_id != nil {
 		fields = append(fields, turn.FieldWorkspaceID)
 	}
@@ -20663,6 +22166,9 @@ func (m *TurnMutation) Fields() []string {
 	}
 	if m.interrupted != nil {
 		fields = append(fields, turn.FieldInterrupted)
+	}
+	if m.timing != nil {
+		fields = append(fields, turn.FieldTiming)
 	}
 	return fields
 }
@@ -20688,6 +22194,8 @@ func (m *TurnMutation) Field(name string) (ent.Value, bool) {
 		return m.EndMs()
 	case turn.FieldInterrupted:
 		return m.Interrupted()
+	case turn.FieldTiming:
+		return m.Timing()
 	}
 	return nil, false
 }
@@ -20713,6 +22221,8 @@ func (m *TurnMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldEndMs(ctx)
 	case turn.FieldInterrupted:
 		return m.OldInterrupted(ctx)
+	case turn.FieldTiming:
+		return m.OldTiming(ctx)
 	}
 	return nil, fmt.Errorf("unknown Turn field %s", name)
 }
@@ -20777,6 +22287,13 @@ func (m *TurnMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetInterrupted(v)
+		return nil
+	case turn.FieldTiming:
+		v, ok := value.(json.RawMessage)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTiming(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Turn field %s", name)
@@ -20846,7 +22363,11 @@ func (m *TurnMutation) AddField(name string, value ent.Value) error {
 // ClearedFields returns all nullable fields that were cleared during this
 // mutation.
 func (m *TurnMutation) ClearedFields() []string {
-	return nil
+	var fields []string
+	if m.FieldCleared(turn.FieldTiming) {
+		fields = append(fields, turn.FieldTiming)
+	}
+	return fields
 }
 
 // FieldCleared returns a boolean indicating if a field with the given name was
@@ -20859,6 +22380,11 @@ func (m *TurnMutation) FieldCleared(name string) bool {
 // ClearField clears the value of the field with the given name. It returns an
 // error if the field is not defined in the schema.
 func (m *TurnMutation) ClearField(name string) error {
+	switch name {
+	case turn.FieldTiming:
+		m.ClearTiming()
+		return nil
+	}
 	return fmt.Errorf("unknown Turn nullable field %s", name)
 }
 
@@ -20889,6 +22415,9 @@ func (m *TurnMutation) ResetField(name string) error {
 		return nil
 	case turn.FieldInterrupted:
 		m.ResetInterrupted()
+		return nil
+	case turn.FieldTiming:
+		m.ResetTiming()
 		return nil
 	}
 	return fmt.Errorf("unknown Turn field %s", name)
@@ -20955,6 +22484,8 @@ type UserMutation struct {
 	name          *string
 	role          *string
 	password_hash *string
+	oidc_issuer   *string
+	oidc_subject  *string
 	clearedFields map[string]struct{}
 	done          bool
 	oldValue      func(context.Context) (*User, error)
@@ -21356,6 +22887,104 @@ func (m *UserMutation) ResetPasswordHash() {
 	delete(m.clearedFields, user.FieldPasswordHash)
 }
 
+// SetOidcIssuer sets the "oidc_issuer" field.
+func (m *UserMutation) SetOidcIssuer(s string) {
+	m.oidc_issuer = &s
+}
+
+// OidcIssuer returns the value of the "oidc_issuer" field in the mutation.
+func (m *UserMutation) OidcIssuer() (r string, exists bool) {
+	v := m.oidc_issuer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOidcIssuer returns the old "oidc_issuer" field's value of the User entity.
+// If the User object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *UserMutation) OldOidcIssuer(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOidcIssuer is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOidcIssuer requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOidcIssuer: %w", err)
+	}
+	return oldValue.OidcIssuer, nil
+}
+
+// ClearOidcIssuer clears the value of the "oidc_issuer" field.
+func (m *UserMutation) ClearOidcIssuer() {
+	m.oidc_issuer = nil
+	m.clearedFields[user.FieldOidcIssuer] = struct{}{}
+}
+
+// OidcIssuerCleared returns if the "oidc_issuer" field was cleared in this mutation.
+func (m *UserMutation) OidcIssuerCleared() bool {
+	_, ok := m.clearedFields[user.FieldOidcIssuer]
+	return ok
+}
+
+// ResetOidcIssuer resets all changes to the "oidc_issuer" field.
+func (m *UserMutation) ResetOidcIssuer() {
+	m.oidc_issuer = nil
+	delete(m.clearedFields, user.FieldOidcIssuer)
+}
+
+// SetOidcSubject sets the "oidc_subject" field.
+func (m *UserMutation) SetOidcSubject(s string) {
+	m.oidc_subject = &s
+}
+
+// OidcSubject returns the value of the "oidc_subject" field in the mutation.
+func (m *UserMutation) OidcSubject() (r string, exists bool) {
+	v := m.oidc_subject
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOidcSubject returns the old "oidc_subject" field's value of the User entity.
+// If the User object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *UserMutation) OldOidcSubject(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOidcSubject is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOidcSubject requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOidcSubject: %w", err)
+	}
+	return oldValue.OidcSubject, nil
+}
+
+// ClearOidcSubject clears the value of the "oidc_subject" field.
+func (m *UserMutation) ClearOidcSubject() {
+	m.oidc_subject = nil
+	m.clearedFields[user.FieldOidcSubject] = struct{}{}
+}
+
+// OidcSubjectCleared returns if the "oidc_subject" field was cleared in this mutation.
+func (m *UserMutation) OidcSubjectCleared() bool {
+	_, ok := m.clearedFields[user.FieldOidcSubject]
+	return ok
+}
+
+// ResetOidcSubject resets all changes to the "oidc_subject" field.
+func (m *UserMutation) ResetOidcSubject() {
+	m.oidc_subject = nil
+	delete(m.clearedFields, user.FieldOidcSubject)
+}
+
 // Where appends a list predicates to the UserMutation builder.
 func (m *UserMutation) Where(ps ...predicate.User) {
 	m.predicates = append(m.predicates, ps...)
@@ -21390,7 +23019,7 @@ func (m *UserMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *UserMutation) Fields() []string {
-	fields := make([]string, 0, 7)
+	fields := make([]string, 0, 9)
 	if m.created_at != nil {
 		fields = append(fields, user.FieldCreatedAt)
 	}
@@ -21411,6 +23040,12 @@ func (m *UserMutation) Fields() []string {
 	}
 	if m.password_hash != nil {
 		fields = append(fields, user.FieldPasswordHash)
+	}
+	if m.oidc_issuer != nil {
+		fields = append(fields, user.FieldOidcIssuer)
+	}
+	if m.oidc_subject != nil {
+		fields = append(fields, user.FieldOidcSubject)
 	}
 	return fields
 }
@@ -21434,6 +23069,10 @@ func (m *UserMutation) Field(name string) (ent.Value, bool) {
 		return m.Role()
 	case user.FieldPasswordHash:
 		return m.PasswordHash()
+	case user.FieldOidcIssuer:
+		return m.OidcIssuer()
+	case user.FieldOidcSubject:
+		return m.OidcSubject()
 	}
 	return nil, false
 }
@@ -21457,6 +23096,10 @@ func (m *UserMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldRole(ctx)
 	case user.FieldPasswordHash:
 		return m.OldPasswordHash(ctx)
+	case user.FieldOidcIssuer:
+		return m.OldOidcIssuer(ctx)
+	case user.FieldOidcSubject:
+		return m.OldOidcSubject(ctx)
 	}
 	return nil, fmt.Errorf("unknown User field %s", name)
 }
@@ -21515,6 +23158,20 @@ func (m *UserMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetPasswordHash(v)
 		return nil
+	case user.FieldOidcIssuer:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOidcIssuer(v)
+		return nil
+	case user.FieldOidcSubject:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOidcSubject(v)
+		return nil
 	}
 	return fmt.Errorf("unknown User field %s", name)
 }
@@ -21554,6 +23211,12 @@ func (m *UserMutation) ClearedFields() []string {
 	if m.FieldCleared(user.FieldPasswordHash) {
 		fields = append(fields, user.FieldPasswordHash)
 	}
+	if m.FieldCleared(user.FieldOidcIssuer) {
+		fields = append(fields, user.FieldOidcIssuer)
+	}
+	if m.FieldCleared(user.FieldOidcSubject) {
+		fields = append(fields, user.FieldOidcSubject)
+	}
 	return fields
 }
 
@@ -21576,6 +23239,12 @@ func (m *UserMutation) ClearField(name string) error {
 		return nil
 	case user.FieldPasswordHash:
 		m.ClearPasswordHash()
+		return nil
+	case user.FieldOidcIssuer:
+		m.ClearOidcIssuer()
+		return nil
+	case user.FieldOidcSubject:
+		m.ClearOidcSubject()
 		return nil
 	}
 	return fmt.Errorf("unknown User nullable field %s", name)
@@ -21605,6 +23274,12 @@ func (m *UserMutation) ResetField(name string) error {
 		return nil
 	case user.FieldPasswordHash:
 		m.ResetPasswordHash()
+		return nil
+	case user.FieldOidcIssuer:
+		m.ResetOidcIssuer()
+		return nil
+	case user.FieldOidcSubject:
+		m.ResetOidcSubject()
 		return nil
 	}
 	return fmt.Errorf("unknown User field %s", name)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
+	"github.com/callwright/callwright/ent/agentbuild"
 	"github.com/callwright/callwright/ent/apikey"
 	"github.com/callwright/callwright/ent/auditentry"
 	"github.com/callwright/callwright/ent/call"
@@ -144,6 +145,65 @@ func init() {
 	agentDescID := agentMixinFields0[0].Descriptor()
 	// agent.DefaultID holds the default value on creation for the id field.
 	agent.DefaultID = agentDescID.Default.(func() uuid.UUID)
+	agentbuildMixin := schema.AgentBuild{}.Mixin()
+	agentbuildMixinFields0 := agentbuildMixin[0].Fields()
+	_ = agentbuildMixinFields0
+	agentbuildMixinFields1 := agentbuildMixin[1].Fields()
+	_ = agentbuildMixinFields1
+	agentbuildFields := schema.AgentBuild{}.Fields()
+	_ = agentbuildFields
+	// agentbuildDescCreatedAt is the schema descriptor for created_at field.
+	agentbuildDescCreatedAt := agentbuildMixinFields1[0].Descriptor()
+	// agentbuild.DefaultCreatedAt holds the default value on creation for the created_at field.
+	agentbuild.DefaultCreatedAt = agentbuildDescCreatedAt.Default.(func() time.Time)
+	// agentbuildDescUpdatedAt is the schema descriptor for updated_at field.
+	agentbuildDescUpdatedAt := agentbuildMixinFields1[1].Descriptor()
+	// agentbuild.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	agentbuild.DefaultUpdatedAt = agentbuildDescUpdatedAt.Default.(func() time.Time)
+	// agentbuildDescWebsiteURL is the schema descriptor for website_url field.
+	agentbuildDescWebsiteURL := agentbuildFields[0].Descriptor()
+	// agentbuild.DefaultWebsiteURL holds the default value on creation for the website_url field.
+	agentbuild.DefaultWebsiteURL = agentbuildDescWebsiteURL.Default.(string)
+	// agentbuildDescInstructions is the schema descriptor for instructions field.
+	agentbuildDescInstructions := agentbuildFields[1].Descriptor()
+	// agentbuild.DefaultInstructions holds the default value on creation for the instructions field.
+	agentbuild.DefaultInstructions = agentbuildDescInstructions.Default.(string)
+	// agentbuildDescStatus is the schema descriptor for status field.
+	agentbuildDescStatus := agentbuildFields[2].Descriptor()
+	// agentbuild.DefaultStatus holds the default value on creation for the status field.
+	agentbuild.DefaultStatus = agentbuildDescStatus.Default.(string)
+	// agentbuildDescStep is the schema descriptor for step field.
+	agentbuildDescStep := agentbuildFields[3].Descriptor()
+	// agentbuild.DefaultStep holds the default value on creation for the step field.
+	agentbuild.DefaultStep = agentbuildDescStep.Default.(string)
+	// agentbuildDescPagesFound is the schema descriptor for pages_found field.
+	agentbuildDescPagesFound := agentbuildFields[4].Descriptor()
+	// agentbuild.DefaultPagesFound holds the default value on creation for the pages_found field.
+	agentbuild.DefaultPagesFound = agentbuildDescPagesFound.Default.(int)
+	// agentbuildDescPagesRead is the schema descriptor for pages_read field.
+	agentbuildDescPagesRead := agentbuildFields[5].Descriptor()
+	// agentbuild.DefaultPagesRead holds the default value on creation for the pages_read field.
+	agentbuild.DefaultPagesRead = agentbuildDescPagesRead.Default.(int)
+	// agentbuildDescWriter is the schema descriptor for writer field.
+	agentbuildDescWriter := agentbuildFields[8].Descriptor()
+	// agentbuild.DefaultWriter holds the default value on creation for the writer field.
+	agentbuild.DefaultWriter = agentbuildDescWriter.Default.(string)
+	// agentbuildDescNote is the schema descriptor for note field.
+	agentbuildDescNote := agentbuildFields[9].Descriptor()
+	// agentbuild.DefaultNote holds the default value on creation for the note field.
+	agentbuild.DefaultNote = agentbuildDescNote.Default.(string)
+	// agentbuildDescErrorCode is the schema descriptor for error_code field.
+	agentbuildDescErrorCode := agentbuildFields[10].Descriptor()
+	// agentbuild.DefaultErrorCode holds the default value on creation for the error_code field.
+	agentbuild.DefaultErrorCode = agentbuildDescErrorCode.Default.(string)
+	// agentbuildDescError is the schema descriptor for error field.
+	agentbuildDescError := agentbuildFields[11].Descriptor()
+	// agentbuild.DefaultError holds the default value on creation for the error field.
+	agentbuild.DefaultError = agentbuildDescError.Default.(string)
+	// agentbuildDescID is the schema descriptor for id field.
+	agentbuildDescID := agentbuildMixinFields0[0].Descriptor()
+	// agentbuild.DefaultID holds the default value on creation for the id field.
+	agentbuild.DefaultID = agentbuildDescID.Default.(func() uuid.UUID)
 	auditentryMixin := schema.AuditEntry{}.Mixin()
 	auditentryMixinFields0 := auditentryMixin[0].Fields()
 	_ = auditentryMixinFields0
@@ -193,15 +253,15 @@ func init() {
 	// call.DefaultMetadata holds the default value on creation for the metadata field.
 	call.DefaultMetadata = callDescMetadata.Default.(func() string)
 	// callDescInFlight is the schema descriptor for in_flight field.
-	callDescInFlight := callFields[21].Descriptor()
+	callDescInFlight := callFields[23].Descriptor()
 	// call.DefaultInFlight holds the default value on creation for the in_flight field.
 	call.DefaultInFlight = callDescInFlight.Default.(bool)
 	// callDescLeaseOwner is the schema descriptor for lease_owner field.
-	callDescLeaseOwner := callFields[22].Descriptor()
+	callDescLeaseOwner := callFields[24].Descriptor()
 	// call.DefaultLeaseOwner holds the default value on creation for the lease_owner field.
 	call.DefaultLeaseOwner = callDescLeaseOwner.Default.(string)
 	// callDescCancelRequested is the schema descriptor for cancel_requested field.
-	callDescCancelRequested := callFields[24].Descriptor()
+	callDescCancelRequested := callFields[26].Descriptor()
 	// call.DefaultCancelRequested holds the default value on creation for the cancel_requested field.
 	call.DefaultCancelRequested = callDescCancelRequested.Default.(bool)
 	// callDescID is the schema descriptor for id field.

@@ -3,6 +3,7 @@
 package ent
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -32,7 +33,9 @@ type Turn struct {
 	// EndMs holds the value of the "end_ms" field.
 	EndMs int `json:"end_ms,omitempty"`
 	// Interrupted holds the value of the "interrupted" field.
-	Interrupted  bool `json:"interrupted,omitempty"`
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Timing holds the value of the "timing" field.
+	Timing       json.RawMessage `json:"timing,omitempty"`
 	selectValues sql.SelectValues
 }
 
@@ -41,6 +44,8 @@ func (*Turn) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case turn.FieldTiming:
+			values[i] = new([]byte)
 		case turn.FieldInterrupted:
 			values[i] = new(sql.NullBool)
 		case turn.FieldSeq, turn.FieldStartMs, turn.FieldEndMs:
@@ -118,6 +123,14 @@ func (_m *Turn) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Interrupted = value.Bool
 			}
+		case turn.FieldTiming:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field timing", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Timing); err != nil {
+					return fmt.Errorf("unmarshal field timing: %w", err)
+				}
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -177,6 +190,9 @@ func (_m *Turn) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("interrupted=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Interrupted))
+	builder.WriteString(", ")
+	builder.WriteString("timing=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Timing))
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -4,6 +4,7 @@ package ent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -76,6 +77,12 @@ func (_c *TurnCreate) SetNillableInterrupted(v *bool) *TurnCreate {
 	if v != nil {
 		_c.SetInterrupted(*v)
 	}
+	return _c
+}
+
+// SetTiming sets the "timing" field.
+func (_c *TurnCreate) SetTiming(v json.RawMessage) *TurnCreate {
+	_c.mutation.SetTiming(v)
 	return _c
 }
 
@@ -232,6 +239,10 @@ func (_c *TurnCreate) createSpec() (*Turn, *sqlgraph.CreateSpec) {
 		_spec.SetField(turn.FieldInterrupted, field.TypeBool, value)
 		_node.Interrupted = value
 	}
+	if value, ok := _c.mutation.Timing(); ok {
+		_spec.SetField(turn.FieldTiming, field.TypeJSON, value)
+		_node.Timing = value
+	}
 	return _node, _spec
 }
 
@@ -341,6 +352,24 @@ func (u *TurnUpsert) SetInterrupted(v bool) *TurnUpsert {
 // UpdateInterrupted sets the "interrupted" field to the value that was provided on create.
 func (u *TurnUpsert) UpdateInterrupted() *TurnUpsert {
 	u.SetExcluded(turn.FieldInterrupted)
+	return u
+}
+
+// SetTiming sets the "timing" field.
+func (u *TurnUpsert) SetTiming(v json.RawMessage) *TurnUpsert {
+	u.Set(turn.FieldTiming, v)
+	return u
+}
+
+// UpdateTiming sets the "timing" field to the value that was provided on create.
+func (u *TurnUpsert) UpdateTiming() *TurnUpsert {
+	u.SetExcluded(turn.FieldTiming)
+	return u
+}
+
+// ClearTiming clears the value of the "timing" field.
+func (u *TurnUpsert) ClearTiming() *TurnUpsert {
+	u.SetNull(turn.FieldTiming)
 	return u
 }
 
@@ -471,6 +500,27 @@ func (u *TurnUpsertOne) SetInterrupted(v bool) *TurnUpsertOne {
 func (u *TurnUpsertOne) UpdateInterrupted() *TurnUpsertOne {
 	return u.Update(func(s *TurnUpsert) {
 		s.UpdateInterrupted()
+	})
+}
+
+// SetTiming sets the "timing" field.
+func (u *TurnUpsertOne) SetTiming(v json.RawMessage) *TurnUpsertOne {
+	return u.Update(func(s *TurnUpsert) {
+		s.SetTiming(v)
+	})
+}
+
+// UpdateTiming sets the "timing" field to the value that was provided on create.
+func (u *TurnUpsertOne) UpdateTiming() *TurnUpsertOne {
+	return u.Update(func(s *TurnUpsert) {
+		s.UpdateTiming()
+	})
+}
+
+// ClearTiming clears the value of the "timing" field.
+func (u *TurnUpsertOne) ClearTiming() *TurnUpsertOne {
+	return u.Update(func(s *TurnUpsert) {
+		s.ClearTiming()
 	})
 }
 
@@ -768,6 +818,27 @@ func (u *TurnUpsertBulk) SetInterrupted(v bool) *TurnUpsertBulk {
 func (u *TurnUpsertBulk) UpdateInterrupted() *TurnUpsertBulk {
 	return u.Update(func(s *TurnUpsert) {
 		s.UpdateInterrupted()
+	})
+}
+
+// SetTiming sets the "timing" field.
+func (u *TurnUpsertBulk) SetTiming(v json.RawMessage) *TurnUpsertBulk {
+	return u.Update(func(s *TurnUpsert) {
+		s.SetTiming(v)
+	})
+}
+
+// UpdateTiming sets the "timing" field to the value that was provided on create.
+func (u *TurnUpsertBulk) UpdateTiming() *TurnUpsertBulk {
+	return u.Update(func(s *TurnUpsert) {
+		s.UpdateTiming()
+	})
+}
+
+// ClearTiming clears the value of the "timing" field.
+func (u *TurnUpsertBulk) ClearTiming() *TurnUpsertBulk {
+	return u.Update(func(s *TurnUpsert) {
+		s.ClearTiming()
 	})
 }
 

@@ -4,11 +4,13 @@ package ent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"entgo.io/ent/dialect/sql/sqljson"
 	"entgo.io/ent/schema/field"
 	"github.com/callwright/callwright/ent/predicate"
 	"github.com/callwright/callwright/ent/turn"
@@ -98,6 +100,24 @@ func (_u *TurnUpdate) SetNillableInterrupted(v *bool) *TurnUpdate {
 	return _u
 }
 
+// SetTiming sets the "timing" field.
+func (_u *TurnUpdate) SetTiming(v json.RawMessage) *TurnUpdate {
+	_u.mutation.SetTiming(v)
+	return _u
+}
+
+// AppendTiming appends value to the "timing" field.
+func (_u *TurnUpdate) AppendTiming(v json.RawMessage) *TurnUpdate {
+	_u.mutation.AppendTiming(v)
+	return _u
+}
+
+// ClearTiming clears the value of the "timing" field.
+func (_u *TurnUpdate) ClearTiming() *TurnUpdate {
+	_u.mutation.ClearTiming()
+	return _u
+}
+
 // Mutation returns the TurnMutation object of the builder.
 func (_u *TurnUpdate) Mutation() *TurnMutation {
 	return _u.mutation
@@ -162,6 +182,17 @@ func (_u *TurnUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.Interrupted(); ok {
 		_spec.SetField(turn.FieldInterrupted, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Timing(); ok {
+		_spec.SetField(turn.FieldTiming, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedTiming(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, turn.FieldTiming, value)
+		})
+	}
+	if _u.mutation.TimingCleared() {
+		_spec.ClearField(turn.FieldTiming, field.TypeJSON)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -252,6 +283,24 @@ func (_u *TurnUpdateOne) SetNillableInterrupted(v *bool) *TurnUpdateOne {
 	if v != nil {
 		_u.SetInterrupted(*v)
 	}
+	return _u
+}
+
+// SetTiming sets the "timing" field.
+func (_u *TurnUpdateOne) SetTiming(v json.RawMessage) *TurnUpdateOne {
+	_u.mutation.SetTiming(v)
+	return _u
+}
+
+// AppendTiming appends value to the "timing" field.
+func (_u *TurnUpdateOne) AppendTiming(v json.RawMessage) *TurnUpdateOne {
+	_u.mutation.AppendTiming(v)
+	return _u
+}
+
+// ClearTiming clears the value of the "timing" field.
+func (_u *TurnUpdateOne) ClearTiming() *TurnUpdateOne {
+	_u.mutation.ClearTiming()
 	return _u
 }
 
@@ -349,6 +398,17 @@ func (_u *TurnUpdateOne) sqlSave(ctx context.Context) (_node *Turn, err error) {
 	}
 	if value, ok := _u.mutation.Interrupted(); ok {
 		_spec.SetField(turn.FieldInterrupted, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Timing(); ok {
+		_spec.SetField(turn.FieldTiming, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedTiming(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, turn.FieldTiming, value)
+		})
+	}
+	if _u.mutation.TimingCleared() {
+		_spec.ClearField(turn.FieldTiming, field.TypeJSON)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Turn{config: _u.config}

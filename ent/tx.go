@@ -20,6 +20,8 @@ type Tx struct {
 	Action *ActionClient
 	// Agent is the client for interacting with the Agent builders.
 	Agent *AgentClient
+	// AgentBuild is the client for interacting with the AgentBuild builders.
+	AgentBuild *AgentBuildClient
 	// AuditEntry is the client for interacting with the AuditEntry builders.
 	AuditEntry *AuditEntryClient
 	// Call is the client for interacting with the Call builders.
@@ -198,6 +200,7 @@ func (tx *Tx) init() {
 	tx.APIKey = NewAPIKeyClient(tx.config)
 	tx.Action = NewActionClient(tx.config)
 	tx.Agent = NewAgentClient(tx.config)
+	tx.AgentBuild = NewAgentBuildClient(tx.config)
 	tx.AuditEntry = NewAuditEntryClient(tx.config)
 	tx.Call = NewCallClient(tx.config)
 	tx.CallAnalysis = NewCallAnalysisClient(tx.config)

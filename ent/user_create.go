@@ -122,6 +122,34 @@ func (_c *UserCreate) SetNillablePasswordHash(v *string) *UserCreate {
 	return _c
 }
 
+// SetOidcIssuer sets the "oidc_issuer" field.
+func (_c *UserCreate) SetOidcIssuer(v string) *UserCreate {
+	_c.mutation.SetOidcIssuer(v)
+	return _c
+}
+
+// SetNillableOidcIssuer sets the "oidc_issuer" field if the given value is not nil.
+func (_c *UserCreate) SetNillableOidcIssuer(v *string) *UserCreate {
+	if v != nil {
+		_c.SetOidcIssuer(*v)
+	}
+	return _c
+}
+
+// SetOidcSubject sets the "oidc_subject" field.
+func (_c *UserCreate) SetOidcSubject(v string) *UserCreate {
+	_c.mutation.SetOidcSubject(v)
+	return _c
+}
+
+// SetNillableOidcSubject sets the "oidc_subject" field if the given value is not nil.
+func (_c *UserCreate) SetNillableOidcSubject(v *string) *UserCreate {
+	if v != nil {
+		_c.SetOidcSubject(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *UserCreate) SetID(v uuid.UUID) *UserCreate {
 	_c.mutation.SetID(v)
@@ -271,6 +299,14 @@ func (_c *UserCreate) createSpec() (*User, *sqlgraph.CreateSpec) {
 		_spec.SetField(user.FieldPasswordHash, field.TypeString, value)
 		_node.PasswordHash = &value
 	}
+	if value, ok := _c.mutation.OidcIssuer(); ok {
+		_spec.SetField(user.FieldOidcIssuer, field.TypeString, value)
+		_node.OidcIssuer = &value
+	}
+	if value, ok := _c.mutation.OidcSubject(); ok {
+		_spec.SetField(user.FieldOidcSubject, field.TypeString, value)
+		_node.OidcSubject = &value
+	}
 	return _node, _spec
 }
 
@@ -410,6 +446,42 @@ func (u *UserUpsert) UpdatePasswordHash() *UserUpsert {
 // ClearPasswordHash clears the value of the "password_hash" field.
 func (u *UserUpsert) ClearPasswordHash() *UserUpsert {
 	u.SetNull(user.FieldPasswordHash)
+	return u
+}
+
+// SetOidcIssuer sets the "oidc_issuer" field.
+func (u *UserUpsert) SetOidcIssuer(v string) *UserUpsert {
+	u.Set(user.FieldOidcIssuer, v)
+	return u
+}
+
+// UpdateOidcIssuer sets the "oidc_issuer" field to the value that was provided on create.
+func (u *UserUpsert) UpdateOidcIssuer() *UserUpsert {
+	u.SetExcluded(user.FieldOidcIssuer)
+	return u
+}
+
+// ClearOidcIssuer clears the value of the "oidc_issuer" field.
+func (u *UserUpsert) ClearOidcIssuer() *UserUpsert {
+	u.SetNull(user.FieldOidcIssuer)
+	return u
+}
+
+// SetOidcSubject sets the "oidc_subject" field.
+func (u *UserUpsert) SetOidcSubject(v string) *UserUpsert {
+	u.Set(user.FieldOidcSubject, v)
+	return u
+}
+
+// UpdateOidcSubject sets the "oidc_subject" field to the value that was provided on create.
+func (u *UserUpsert) UpdateOidcSubject() *UserUpsert {
+	u.SetExcluded(user.FieldOidcSubject)
+	return u
+}
+
+// ClearOidcSubject clears the value of the "oidc_subject" field.
+func (u *UserUpsert) ClearOidcSubject() *UserUpsert {
+	u.SetNull(user.FieldOidcSubject)
 	return u
 }
 
@@ -566,6 +638,48 @@ func (u *UserUpsertOne) UpdatePasswordHash() *UserUpsertOne {
 func (u *UserUpsertOne) ClearPasswordHash() *UserUpsertOne {
 	return u.Update(func(s *UserUpsert) {
 		s.ClearPasswordHash()
+	})
+}
+
+// SetOidcIssuer sets the "oidc_issuer" field.
+func (u *UserUpsertOne) SetOidcIssuer(v string) *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.SetOidcIssuer(v)
+	})
+}
+
+// UpdateOidcIssuer sets the "oidc_issuer" field to the value that was provided on create.
+func (u *UserUpsertOne) UpdateOidcIssuer() *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.UpdateOidcIssuer()
+	})
+}
+
+// ClearOidcIssuer clears the value of the "oidc_issuer" field.
+func (u *UserUpsertOne) ClearOidcIssuer() *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.ClearOidcIssuer()
+	})
+}
+
+// SetOidcSubject sets the "oidc_subject" field.
+func (u *UserUpsertOne) SetOidcSubject(v string) *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.SetOidcSubject(v)
+	})
+}
+
+// UpdateOidcSubject sets the "oidc_subject" field to the value that was provided on create.
+func (u *UserUpsertOne) UpdateOidcSubject() *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.UpdateOidcSubject()
+	})
+}
+
+// ClearOidcSubject clears the value of the "oidc_subject" field.
+func (u *UserUpsertOne) ClearOidcSubject() *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.ClearOidcSubject()
 	})
 }
 
@@ -889,6 +1003,48 @@ func (u *UserUpsertBulk) UpdatePasswordHash() *UserUpsertBulk {
 func (u *UserUpsertBulk) ClearPasswordHash() *UserUpsertBulk {
 	return u.Update(func(s *UserUpsert) {
 		s.ClearPasswordHash()
+	})
+}
+
+// SetOidcIssuer sets the "oidc_issuer" field.
+func (u *UserUpsertBulk) SetOidcIssuer(v string) *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.SetOidcIssuer(v)
+	})
+}
+
+// UpdateOidcIssuer sets the "oidc_issuer" field to the value that was provided on create.
+func (u *UserUpsertBulk) UpdateOidcIssuer() *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.UpdateOidcIssuer()
+	})
+}
+
+// ClearOidcIssuer clears the value of the "oidc_issuer" field.
+func (u *UserUpsertBulk) ClearOidcIssuer() *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.ClearOidcIssuer()
+	})
+}
+
+// SetOidcSubject sets the "oidc_subject" field.
+func (u *UserUpsertBulk) SetOidcSubject(v string) *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.SetOidcSubject(v)
+	})
+}
+
+// UpdateOidcSubject sets the "oidc_subject" field to the value that was provided on create.
+func (u *UserUpsertBulk) UpdateOidcSubject() *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.UpdateOidcSubject()
+	})
+}
+
+// ClearOidcSubject clears the value of the "oidc_subject" field.
+func (u *UserUpsertBulk) ClearOidcSubject() *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.ClearOidcSubject()
 	})
 }
 

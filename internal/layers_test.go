@@ -69,6 +69,8 @@ var layers = map[string][]string{
 	"internal/webhook": {"ent", "internal/store", "internal/fault", "internal/egress", "internal/agent", "internal/contact",
 		"internal/call", "internal/analysis", "internal/secret"},
 	"internal/analysis": {"ent", "internal/store", "internal/fault", "internal/openai", "internal/call", "internal/agent"},
+	// from a website's address to an agent
+	"internal/agentbuilder": {"ent", "internal/store", "internal/fault", "internal/openai", "internal/egress", "internal/agent"},
 	// 4
 	"internal/engine": {"ent", "internal/store", "internal/fault", "internal/audio", "internal/carrier", "internal/call",
 		"internal/agent", "internal/contact", "internal/identity", "internal/conversation", "internal/conversation/scripted"},
@@ -89,15 +91,16 @@ var layers = map[string][]string{
 // owners says which package may import the predicates of a table, and so filter, change or delete its rows. Others read
 // rows that the owner gives them.
 var owners = map[string][]string{
-	"internal/identity": {"workspace", "user", "apikey", "session", "pairing", "link", "tally", "auditentry", "toolaccess"},
-	"internal/agent":    {"agent", "phonenumber", "action"},
-	"internal/call":     {"call", "turn", "callcount"},
-	"internal/contact":  {"contact", "customfield"},
-	"internal/policy":   {"donotcall", "dialdecision"},
-	"internal/campaign": {"campaign", "enrollment"},
-	"internal/analysis": {"callanalysis", "calltag"},
-	"internal/webhook":  {"delivery"},
-	"internal/replay":   {"idempotencykey"},
+	"internal/identity":     {"workspace", "user", "apikey", "session", "pairing", "link", "tally", "auditentry", "toolaccess"},
+	"internal/agent":        {"agent", "phonenumber", "action"},
+	"internal/call":         {"call", "turn", "callcount"},
+	"internal/contact":      {"contact", "customfield"},
+	"internal/policy":       {"donotcall", "dialdecision"},
+	"internal/campaign":     {"campaign", "enrollment"},
+	"internal/analysis":     {"callanalysis", "calltag"},
+	"internal/webhook":      {"delivery"},
+	"internal/replay":       {"idempotencykey"},
+	"internal/agentbuilder": {"agentbuild"},
 }
 
 // entities are the client's fields for the tables, as they stand in x.<Entity>.Create().
@@ -108,6 +111,7 @@ var entities = map[string]string{
 	"enrollment": "Enrollment", "callanalysis": "CallAnalysis", "calltag": "CallTag", "delivery": "Delivery",
 	"idempotencykey": "IdempotencyKey", "session": "Session", "pairing": "Pairing", "link": "Link", "tally": "Tally",
 	"auditentry": "AuditEntry", "toolaccess": "ToolAccess",
+	"agentbuild": "AgentBuild",
 }
 
 // fenced are imports from outside that only some packages may have. River's plain types are allowed to the rule packages

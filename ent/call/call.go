@@ -46,6 +46,10 @@ const (
 	FieldVariables = "variables"
 	// FieldAnsweredBy holds the string denoting the answered_by field in the database.
 	FieldAnsweredBy = "answered_by"
+	// FieldAnsweredByReason holds the string denoting the answered_by_reason field in the database.
+	FieldAnsweredByReason = "answered_by_reason"
+	// FieldRecordingConsent holds the string denoting the recording_consent field in the database.
+	FieldRecordingConsent = "recording_consent"
 	// FieldEndedReason holds the string denoting the ended_reason field in the database.
 	FieldEndedReason = "ended_reason"
 	// FieldEndedMessage holds the string denoting the ended_message field in the database.
@@ -109,6 +113,8 @@ var Columns = []string{
 	FieldMetadata,
 	FieldVariables,
 	FieldAnsweredBy,
+	FieldAnsweredByReason,
+	FieldRecordingConsent,
 	FieldEndedReason,
 	FieldEndedMessage,
 	FieldRetryAfter,
@@ -241,6 +247,16 @@ func ByMetadata(opts ...sql.OrderTermOption) OrderOption {
 // ByAnsweredBy orders the results by the answered_by field.
 func ByAnsweredBy(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldAnsweredBy, opts...).ToFunc()
+}
+
+// ByAnsweredByReason orders the results by the answered_by_reason field.
+func ByAnsweredByReason(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAnsweredByReason, opts...).ToFunc()
+}
+
+// ByRecordingConsent orders the results by the recording_consent field.
+func ByRecordingConsent(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRecordingConsent, opts...).ToFunc()
 }
 
 // ByEndedReason orders the results by the ended_reason field.

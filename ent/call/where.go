@@ -130,6 +130,16 @@ func AnsweredBy(v string) predicate.Call {
 	return predicate.Call(sql.FieldEQ(FieldAnsweredBy, v))
 }
 
+// AnsweredByReason applies equality check predicate on the "answered_by_reason" field. It's identical to AnsweredByReasonEQ.
+func AnsweredByReason(v string) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldAnsweredByReason, v))
+}
+
+// RecordingConsent applies equality check predicate on the "recording_consent" field. It's identical to RecordingConsentEQ.
+func RecordingConsent(v string) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldRecordingConsent, v))
+}
+
 // EndedReason applies equality check predicate on the "ended_reason" field. It's identical to EndedReasonEQ.
 func EndedReason(v string) predicate.Call {
 	return predicate.Call(sql.FieldEQ(FieldEndedReason, v))
@@ -1008,6 +1018,156 @@ func AnsweredByEqualFold(v string) predicate.Call {
 // AnsweredByContainsFold applies the ContainsFold predicate on the "answered_by" field.
 func AnsweredByContainsFold(v string) predicate.Call {
 	return predicate.Call(sql.FieldContainsFold(FieldAnsweredBy, v))
+}
+
+// AnsweredByReasonEQ applies the EQ predicate on the "answered_by_reason" field.
+func AnsweredByReasonEQ(v string) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldAnsweredByReason, v))
+}
+
+// AnsweredByReasonNEQ applies the NEQ predicate on the "answered_by_reason" field.
+func AnsweredByReasonNEQ(v string) predicate.Call {
+	return predicate.Call(sql.FieldNEQ(FieldAnsweredByReason, v))
+}
+
+// AnsweredByReasonIn applies the In predicate on the "answered_by_reason" field.
+func AnsweredByReasonIn(vs ...string) predicate.Call {
+	return predicate.Call(sql.FieldIn(FieldAnsweredByReason, vs...))
+}
+
+// AnsweredByReasonNotIn applies the NotIn predicate on the "answered_by_reason" field.
+func AnsweredByReasonNotIn(vs ...string) predicate.Call {
+	return predicate.Call(sql.FieldNotIn(FieldAnsweredByReason, vs...))
+}
+
+// AnsweredByReasonGT applies the GT predicate on the "answered_by_reason" field.
+func AnsweredByReasonGT(v string) predicate.Call {
+	return predicate.Call(sql.FieldGT(FieldAnsweredByReason, v))
+}
+
+// AnsweredByReasonGTE applies the GTE predicate on the "answered_by_reason" field.
+func AnsweredByReasonGTE(v string) predicate.Call {
+	return predicate.Call(sql.FieldGTE(FieldAnsweredByReason, v))
+}
+
+// AnsweredByReasonLT applies the LT predicate on the "answered_by_reason" field.
+func AnsweredByReasonLT(v string) predicate.Call {
+	return predicate.Call(sql.FieldLT(FieldAnsweredByReason, v))
+}
+
+// AnsweredByReasonLTE applies the LTE predicate on the "answered_by_reason" field.
+func AnsweredByReasonLTE(v string) predicate.Call {
+	return predicate.Call(sql.FieldLTE(FieldAnsweredByReason, v))
+}
+
+// AnsweredByReasonContains applies the Contains predicate on the "answered_by_reason" field.
+func AnsweredByReasonContains(v string) predicate.Call {
+	return predicate.Call(sql.FieldContains(FieldAnsweredByReason, v))
+}
+
+// AnsweredByReasonHasPrefix applies the HasPrefix predicate on the "answered_by_reason" field.
+func AnsweredByReasonHasPrefix(v string) predicate.Call {
+	return predicate.Call(sql.FieldHasPrefix(FieldAnsweredByReason, v))
+}
+
+// AnsweredByReasonHasSuffix applies the HasSuffix predicate on the "answered_by_reason" field.
+func AnsweredByReasonHasSuffix(v string) predicate.Call {
+	return predicate.Call(sql.FieldHasSuffix(FieldAnsweredByReason, v))
+}
+
+// AnsweredByReasonIsNil applies the IsNil predicate on the "answered_by_reason" field.
+func AnsweredByReasonIsNil() predicate.Call {
+	return predicate.Call(sql.FieldIsNull(FieldAnsweredByReason))
+}
+
+// AnsweredByReasonNotNil applies the NotNil predicate on the "answered_by_reason" field.
+func AnsweredByReasonNotNil() predicate.Call {
+	return predicate.Call(sql.FieldNotNull(FieldAnsweredByReason))
+}
+
+// AnsweredByReasonEqualFold applies the EqualFold predicate on the "answered_by_reason" field.
+func AnsweredByReasonEqualFold(v string) predicate.Call {
+	return predicate.Call(sql.FieldEqualFold(FieldAnsweredByReason, v))
+}
+
+// AnsweredByReasonContainsFold applies the ContainsFold predicate on the "answered_by_reason" field.
+func AnsweredByReasonContainsFold(v string) predicate.Call {
+	return predicate.Call(sql.FieldContainsFold(FieldAnsweredByReason, v))
+}
+
+// RecordingConsentEQ applies the EQ predicate on the "recording_consent" field.
+func RecordingConsentEQ(v string) predicate.Call {
+	return predicate.Call(sql.FieldEQ(FieldRecordingConsent, v))
+}
+
+// RecordingConsentNEQ applies the NEQ predicate on the "recording_consent" field.
+func RecordingConsentNEQ(v string) predicate.Call {
+	return predicate.Call(sql.FieldNEQ(FieldRecordingConsent, v))
+}
+
+// RecordingConsentIn applies the In predicate on the "recording_consent" field.
+func RecordingConsentIn(vs ...string) predicate.Call {
+	return predicate.Call(sql.FieldIn(FieldRecordingConsent, vs...))
+}
+
+// RecordingConsentNotIn applies the NotIn predicate on the "recording_consent" field.
+func RecordingConsentNotIn(vs ...string) predicate.Call {
+	return predicate.Call(sql.FieldNotIn(FieldRecordingConsent, vs...))
+}
+
+// RecordingConsentGT applies the GT predicate on the "recording_consent" field.
+func RecordingConsentGT(v string) predicate.Call {
+	return predicate.Call(sql.FieldGT(FieldRecordingConsent, v))
+}
+
+// RecordingConsentGTE applies the GTE predicate on the "recording_consent" field.
+func RecordingConsentGTE(v string) predicate.Call {
+	return predicate.Call(sql.FieldGTE(FieldRecordingConsent, v))
+}
+
+// RecordingConsentLT applies the LT predicate on the "recording_consent" field.
+func RecordingConsentLT(v string) predicate.Call {
+	return predicate.Call(sql.FieldLT(FieldRecordingConsent, v))
+}
+
+// RecordingConsentLTE applies the LTE predicate on the "recording_consent" field.
+func RecordingConsentLTE(v string) predicate.Call {
+	return predicate.Call(sql.FieldLTE(FieldRecordingConsent, v))
+}
+
+// RecordingConsentContains applies the Contains predicate on the "recording_consent" field.
+func RecordingConsentContains(v string) predicate.Call {
+	return predicate.Call(sql.FieldContains(FieldRecordingConsent, v))
+}
+
+// RecordingConsentHasPrefix applies the HasPrefix predicate on the "recording_consent" field.
+func RecordingConsentHasPrefix(v string) predicate.Call {
+	return predicate.Call(sql.FieldHasPrefix(FieldRecordingConsent, v))
+}
+
+// RecordingConsentHasSuffix applies the HasSuffix predicate on the "recording_consent" field.
+func RecordingConsentHasSuffix(v string) predicate.Call {
+	return predicate.Call(sql.FieldHasSuffix(FieldRecordingConsent, v))
+}
+
+// RecordingConsentIsNil applies the IsNil predicate on the "recording_consent" field.
+func RecordingConsentIsNil() predicate.Call {
+	return predicate.Call(sql.FieldIsNull(FieldRecordingConsent))
+}
+
+// RecordingConsentNotNil applies the NotNil predicate on the "recording_consent" field.
+func RecordingConsentNotNil() predicate.Call {
+	return predicate.Call(sql.FieldNotNull(FieldRecordingConsent))
+}
+
+// RecordingConsentEqualFold applies the EqualFold predicate on the "recording_consent" field.
+func RecordingConsentEqualFold(v string) predicate.Call {
+	return predicate.Call(sql.FieldEqualFold(FieldRecordingConsent, v))
+}
+
+// RecordingConsentContainsFold applies the ContainsFold predicate on the "recording_consent" field.
+func RecordingConsentContainsFold(v string) predicate.Call {
+	return predicate.Call(sql.FieldContainsFold(FieldRecordingConsent, v))
 }
 
 // EndedReasonEQ applies the EQ predicate on the "ended_reason" field.

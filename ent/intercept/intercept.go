@@ -10,6 +10,7 @@ import (
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/ent/action"
 	"github.com/callwright/callwright/ent/agent"
+	"github.com/callwright/callwright/ent/agentbuild"
 	"github.com/callwright/callwright/ent/apikey"
 	"github.com/callwright/callwright/ent/auditentry"
 	"github.com/callwright/callwright/ent/call"
@@ -171,6 +172,33 @@ func (f TraverseAgent) Traverse(ctx context.Context, q ent.Query) error {
 		return f(ctx, q)
 	}
 	return fmt.Errorf("unexpected query type %T. expect *ent.AgentQuery", q)
+}
+
+// The AgentBuildFunc type is an adapter to allow the use of ordinary function as a Querier.
+type AgentBuildFunc func(context.Context, *ent.AgentBuildQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f AgentBuildFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.AgentBuildQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.AgentBuildQuery", q)
+}
+
+// The TraverseAgentBuild type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseAgentBuild func(context.Context, *ent.AgentBuildQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseAgentBuild) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseAgentBuild) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AgentBuildQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.AgentBuildQuery", q)
 }
 
 // The AuditEntryFunc type is an adapter to allow the use of ordinary function as a Querier.
@@ -776,6 +804,8 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.ActionQuery, predicate.Action, action.OrderOption]{typ: ent.TypeAction, tq: q}, nil
 	case *ent.AgentQuery:
 		return &query[*ent.AgentQuery, predicate.Agent, agent.OrderOption]{typ: ent.TypeAgent, tq: q}, nil
+	case *ent.AgentBuildQuery:
+		return &query[*ent.AgentBuildQuery, predicate.AgentBuild, agentbuild.OrderOption]{typ: ent.TypeAgentBuild, tq: q}, nil
 	case *ent.AuditEntryQuery:
 		return &query[*ent.AuditEntryQuery, predicate.AuditEntry, auditentry.OrderOption]{typ: ent.TypeAuditEntry, tq: q}, nil
 	case *ent.CallQuery:

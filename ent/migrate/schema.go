@@ -120,6 +120,44 @@ var (
 			},
 		},
 	}
+	// AgentBuildsColumns holds the columns for the "agent_builds" table.
+	AgentBuildsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "website_url", Type: field.TypeString, Default: ""},
+		{Name: "instructions", Type: field.TypeString, Default: ""},
+		{Name: "status", Type: field.TypeString, Default: "queued"},
+		{Name: "step", Type: field.TypeString, Default: ""},
+		{Name: "pages_found", Type: field.TypeInt, Default: 0},
+		{Name: "pages_read", Type: field.TypeInt, Default: 0},
+		{Name: "pages", Type: field.TypeJSON, Nullable: true},
+		{Name: "agent_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "writer", Type: field.TypeString, Default: ""},
+		{Name: "note", Type: field.TypeString, Default: ""},
+		{Name: "error_code", Type: field.TypeString, Default: ""},
+		{Name: "error", Type: field.TypeString, Default: ""},
+		{Name: "finished_at", Type: field.TypeTime, Nullable: true},
+	}
+	// AgentBuildsTable holds the schema information for the "agent_builds" table.
+	AgentBuildsTable = &schema.Table{
+		Name:       "agent_builds",
+		Columns:    AgentBuildsColumns,
+		PrimaryKey: []*schema.Column{AgentBuildsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "agentbuild_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{AgentBuildsColumns[3], AgentBuildsColumns[0]},
+			},
+			{
+				Name:    "agentbuild_workspace_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{AgentBuildsColumns[3], AgentBuildsColumns[1], AgentBuildsColumns[0]},
+			},
+		},
+	}
 	// AuditEntriesColumns holds the columns for the "audit_entries" table.
 	AuditEntriesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -169,6 +207,8 @@ var (
 		{Name: "metadata", Type: field.TypeString, SchemaType: map[string]string{"postgres": "json", "sqlite3": "json"}},
 		{Name: "variables", Type: field.TypeJSON, Nullable: true},
 		{Name: "answered_by", Type: field.TypeString, Nullable: true},
+		{Name: "answered_by_reason", Type: field.TypeString, Nullable: true},
+		{Name: "recording_consent", Type: field.TypeString, Nullable: true},
 		{Name: "ended_reason", Type: field.TypeString, Nullable: true},
 		{Name: "ended_message", Type: field.TypeString, Nullable: true},
 		{Name: "retry_after", Type: field.TypeTime, Nullable: true},
@@ -224,7 +264,7 @@ var (
 			{
 				Name:    "call_lease_until",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[27]},
+				Columns: []*schema.Column{CallsColumns[29]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "in_flight",
 				},
@@ -232,7 +272,7 @@ var (
 			{
 				Name:    "call_in_flight",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[3], CallsColumns[27]},
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[29]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "in_flight",
 				},
@@ -240,7 +280,7 @@ var (
 			{
 				Name:    "call_queued",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[3], CallsColumns[21], CallsColumns[0]},
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[23], CallsColumns[0]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "status = 'queued'",
 				},
@@ -256,7 +296,7 @@ var (
 			{
 				Name:    "call_keep_until",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[33]},
+				Columns: []*schema.Column{CallsColumns[35]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "erased_at IS NULL AND keep_until IS NOT NULL",
 				},
@@ -272,7 +312,7 @@ var (
 			{
 				Name:    "call_usage",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[3], CallsColumns[21], CallsColumns[5], CallsColumns[22], CallsColumns[13], CallsColumns[8]},
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[23], CallsColumns[5], CallsColumns[24], CallsColumns[13], CallsColumns[8]},
 			},
 		},
 	}
@@ -925,6 +965,7 @@ var (
 		{Name: "start_ms", Type: field.TypeInt},
 		{Name: "end_ms", Type: field.TypeInt},
 		{Name: "interrupted", Type: field.TypeBool, Default: false},
+		{Name: "timing", Type: field.TypeJSON, Nullable: true},
 	}
 	// TurnsTable holds the schema information for the "turns" table.
 	TurnsTable = &schema.Table{
@@ -954,6 +995,8 @@ var (
 		{Name: "name", Type: field.TypeString, Default: ""},
 		{Name: "role", Type: field.TypeString, Default: "owner"},
 		{Name: "password_hash", Type: field.TypeString, Nullable: true},
+		{Name: "oidc_issuer", Type: field.TypeString, Nullable: true},
+		{Name: "oidc_subject", Type: field.TypeString, Nullable: true},
 	}
 	// UsersTable holds the schema information for the "users" table.
 	UsersTable = &schema.Table{
@@ -975,6 +1018,11 @@ var (
 				Name:    "user_email",
 				Unique:  false,
 				Columns: []*schema.Column{UsersColumns[4]},
+			},
+			{
+				Name:    "user_oidc_issuer_oidc_subject",
+				Unique:  true,
+				Columns: []*schema.Column{UsersColumns[8], UsersColumns[9]},
 			},
 		},
 	}
@@ -1000,6 +1048,7 @@ var (
 		APIKeysTable,
 		ActionsTable,
 		AgentsTable,
+		AgentBuildsTable,
 		AuditEntriesTable,
 		CallsTable,
 		CallAnalysesTable,

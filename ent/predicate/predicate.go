@@ -15,6 +15,9 @@ type Action func(*sql.Selector)
 // Agent is the predicate function for agent builders.
 type Agent func(*sql.Selector)
 
+// AgentBuild is the predicate function for agentbuild builders.
+type AgentBuild func(*sql.Selector)
+
 // AuditEntry is the predicate function for auditentry builders.
 type AuditEntry func(*sql.Selector)
 

@@ -41,6 +41,10 @@ func (Call) Fields() []ent.Field {
 		field.JSON("variables", map[string]string{}).Optional(),
 		// human, voicemail or ivr.
 		field.String("answered_by").Optional().Nillable(),
+		// What answered_by was concluded from, for people.
+		field.String("answered_by_reason").Optional().Nillable(),
+		// Answer to the question whether the call may be recorded: given or refused; absent when nobody asked.
+		field.String("recording_consent").Optional().Nillable(),
 		field.String("ended_reason").Optional().Nillable(),
 		field.String("ended_message").Optional().Nillable(),
 		field.Time("retry_after").Optional().Nillable(),

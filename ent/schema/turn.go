@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"encoding/json"
+
 	"entgo.io/ent"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
@@ -25,6 +27,8 @@ func (Turn) Fields() []ent.Field {
 		field.Int("start_ms"),
 		field.Int("end_ms"),
 		field.Bool("interrupted").Default(false),
+		// Measured times of an agent's turn (call.TurnTiming).
+		field.JSON("timing", json.RawMessage{}).Optional(),
 	}
 }
 

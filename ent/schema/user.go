@@ -21,6 +21,9 @@ func (User) Fields() []ent.Field {
 		// owner, admin, member or viewer.
 		field.String("role").Default("owner"),
 		field.String("password_hash").Optional().Nillable().Sensitive(),
+		// Who vouches for the person at a sign-in without password: the OpenID provider and its name for them.
+		field.String("oidc_issuer").Optional().Nillable(),
+		field.String("oidc_subject").Optional().Nillable(),
 	}
 }
 
@@ -29,5 +32,6 @@ func (User) Indexes() []ent.Index {
 		index.Fields("workspace_id", "id").Unique(), // what belongs to a user refers to both
 		index.Fields("workspace_id", "email").Unique(),
 		index.Fields("email"),
+		index.Fields("oidc_issuer", "oidc_subject").Unique(),
 	}
 }

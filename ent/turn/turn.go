@@ -28,6 +28,8 @@ const (
 	FieldEndMs = "end_ms"
 	// FieldInterrupted holds the string denoting the interrupted field in the database.
 	FieldInterrupted = "interrupted"
+	// FieldTiming holds the string denoting the timing field in the database.
+	FieldTiming = "timing"
 	// Table holds the table name of the turn in the database.
 	Table = "turns"
 )
@@ -43,6 +45,7 @@ var Columns = []string{
 	FieldStartMs,
 	FieldEndMs,
 	FieldInterrupted,
+	FieldTiming,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).

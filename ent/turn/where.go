@@ -433,6 +433,16 @@ func InterruptedNEQ(v bool) predicate.Turn {
 	return predicate.Turn(sql.FieldNEQ(FieldInterrupted, v))
 }
 
+// TimingIsNil applies the IsNil predicate on the "timing" field.
+func TimingIsNil() predicate.Turn {
+	return predicate.Turn(sql.FieldIsNull(FieldTiming))
+}
+
+// TimingNotNil applies the NotNil predicate on the "timing" field.
+func TimingNotNil() predicate.Turn {
+	return predicate.Turn(sql.FieldNotNull(FieldTiming))
+}
+
 // And groups predicates with the AND operator between them.
 func And(predicates ...predicate.Turn) predicate.Turn {
 	return predicate.Turn(sql.AndPredicates(predicates...))
