@@ -46,6 +46,7 @@ var layers = map[string][]string{
 	"internal/carrier":                  {"internal/audio", "internal/phone", "internal/fault"},
 	"internal/carrier/sandbox": {"internal/carrier", "internal/audio", "internal/audio/voice", "internal/phone",
 		"internal/fault"},
+	"internal/carrier/rtp": {"internal/carrier", "internal/audio", "internal/fault"},
 	// what lists are filtered and ordered by
 	"internal/filter": {"internal/store", "internal/fault"},
 	// text messages
