@@ -61,6 +61,9 @@ var services = []struct {
 	{[]string{"tool-accesses"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
 		return v1.RegisterAssistantServiceHandlerClient(ctx, m, v1.NewAssistantServiceClient(c))
 	}},
+	{[]string{"agent-builder"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
+		return v1.RegisterAgentBuilderServiceHandlerClient(ctx, m, v1.NewAgentBuilderServiceClient(c))
+	}},
 	{[]string{"webhook-deliveries"}, func(ctx context.Context, m *runtime.ServeMux, c grpc.ClientConnInterface) error {
 		return v1.RegisterWebhookServiceHandlerClient(ctx, m, v1.NewWebhookServiceClient(c))
 	}},
