@@ -11,20 +11,15 @@ import (
 	"github.com/callwright/callwright/internal/carrier"
 )
 
-const (
-	// eventRoom is the bound of a leg's events; captions that are not final are dropped from captionRoom on.
-	eventRoom   = 64
-	captionRoom = 32
-	// slack is how far ahead of its deadline a frame may be on a fast clock: timers are no finer.
-	slack = time.Millisecond
-)
+// slack is how far ahead of its deadline a frame may be on a fast clock: timers are no finer.
+const slack = time.Millisecond
 
 // leg is one answered call. It is its own Media.
 type leg struct {
 	carrier *Carrier
 	info    carrier.Info
 	playout carrier.Playout
-	done    chan struct{} // closed at the end
+	feed    *carrier.Feed
 
 	// The reader's alone.
 	callee *calling
@@ -35,34 +30,34 @@ type leg struct {
 	agent  audio.Frame
 
 	mu     sync.Mutex
-	events chan carrier.Event
-	ended  *carrier.Ended
 	tap    func(carrier.Tick)
 	digits string // pressed by the agent, not heard by the callee yet
 }
 
 func newLeg(c *Carrier, info carrier.Info, callee *calling) *leg {
 	return &leg{
-		carrier: c, info: info, callee: callee,
-		done: make(chan struct{}), events: make(chan carrier.Event, eventRoom),
+		carrier: c, info: info, callee: callee, feed: carrier.NewFeed(),
 		step: max(time.Duration(float64(audio.FrameTime)/c.c.Speed), 1),
 	}
 }
 
 func (l *leg) Info() carrier.Info              { return l.info }
 func (l *leg) Media() carrier.Media            { return l }
-func (l *leg) Events() <-chan carrier.Event    { return l.events }
+func (l *leg) Events() <-chan carrier.Event    { return l.feed.Events() }
 func (l *leg) Clear(upTo uint64) time.Duration { return l.playout.Clear(upTo) }
+
+// SetBackground is that of carrier.Backdrop.
+func (l *leg) SetBackground(loop []int16) { l.playout.SetBackground(loop) }
 
 // ReadFrame is that of carrier.Media, and the pacer of the leg.
 func (l *leg) ReadFrame(f *carrier.Frame) error {
 	if !l.wait() {
-		return l.over()
+		return l.feed.Over()
 	}
 	l.ticks++
 	f.At, f.Concealed = time.Duration(l.ticks)*audio.FrameTime, false
 	l.playout.Fill(&l.agent, func(turn uint64, mark string) {
-		l.emit(carrier.Event{Kind: carrier.EventMark, At: f.At, Turn: turn, Mark: mark})
+		l.feed.Emit(carrier.Event{Kind: carrier.EventMark, At: f.At, Turn: turn, Mark: mark})
 	})
 	l.mu.Lock()
 	digits, tap := l.digits, l.tap
@@ -70,7 +65,7 @@ func (l *leg) ReadFrame(f *carrier.Frame) error {
 	l.mu.Unlock()
 	hungUp := l.callee.tick(&f.PCM, &l.agent, digits, func(e carrier.Event) {
 		e.At = f.At
-		l.emit(e)
+		l.feed.Emit(e)
 	})
 	if tap != nil {
 		tap(carrier.Tick{At: f.At, Agent: &l.agent, Caller: &f.PCM})
@@ -93,7 +88,7 @@ func (l *leg) wait() bool {
 	}
 	if ahead <= 0 || l.step < slack && ahead < slack {
 		select {
-		case <-l.done:
+		case <-l.feed.Done():
 			return false
 		default:
 			return true
@@ -107,21 +102,21 @@ func (l *leg) wait() bool {
 	select {
 	case <-l.timer.C:
 		return true
-	case <-l.done:
+	case <-l.feed.Done():
 		l.timer.Stop()
 		return false
 	}
 }
 
 func (l *leg) Enqueue(turn uint64, pcm []int16) error {
-	if ended := l.over(); ended != nil {
+	if ended := l.feed.Over(); ended != nil {
 		return ended
 	}
 	return l.playout.Enqueue(turn, pcm)
 }
 
 func (l *leg) Mark(turn uint64, id string) error {
-	if ended := l.over(); ended != nil {
+	if ended := l.feed.Over(); ended != nil {
 		return ended
 	}
 	return l.playout.Mark(turn, id)
@@ -139,17 +134,17 @@ func (l *leg) SendDigits(_ context.Context, digits string) error {
 	if !digitString.MatchString(digits) {
 		return fmt.Errorf("%q are no digits", digits)
 	}
+	if ended := l.feed.Over(); ended != nil {
+		return ended
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended != nil {
-		return l.ended
-	}
 	l.digits += digits
 	return nil
 }
 
 func (l *leg) Transfer(_ context.Context, target string) error {
-	if ended := l.over(); ended != nil {
+	if ended := l.feed.Over(); ended != nil {
 		return ended
 	}
 	l.end(&carrier.Ended{Class: carrier.ClassSuccess, Reason: carrier.ReasonTransferred, Message: "The call was transferred."}, 0)
@@ -161,52 +156,9 @@ func (l *leg) Hangup(_ context.Context, cause carrier.Cause) error {
 	return nil
 }
 
-// over is the end, nil before. It is an error only if not nil: callers must not return a typed nil.
-func (l *leg) over() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended == nil {
-		return nil
-	}
-	return l.ended
-}
-
-// emit delivers an event without blocking: partial captions are dropped when the receiver is behind, other events push
-// out the oldest, which are captions in all practice.
-func (l *leg) emit(e carrier.Event) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended != nil || e.Kind == carrier.EventCaption && !e.Caption.Final && len(l.events) >= captionRoom {
-		return
-	}
-	l.push(e)
-}
-
-func (l *leg) push(e carrier.Event) {
-	for {
-		select {
-		case l.events <- e:
-			return
-		default:
-		}
-		select {
-		case <-l.events:
-		default:
-		}
-	}
-}
-
 // end ends the leg once.
 func (l *leg) end(ended *carrier.Ended, at time.Duration) {
-	l.mu.Lock()
-	if l.ended != nil {
-		l.mu.Unlock()
-		return
+	if l.feed.End(carrier.Event{At: at, Ended: ended}) {
+		l.carrier.forget(l)
 	}
-	l.ended = ended
-	l.push(carrier.Event{Kind: carrier.EventEnded, At: at, Ended: ended})
-	close(l.events)
-	close(l.done)
-	l.mu.Unlock()
-	l.carrier.forget(l)
 }
