@@ -23,6 +23,7 @@ import (
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
+	"github.com/callwright/callwright/ent/callspan"
 	"github.com/callwright/callwright/ent/calltag"
 	"github.com/callwright/callwright/ent/campaign"
 	"github.com/callwright/callwright/ent/contact"
@@ -66,6 +67,8 @@ type Client struct {
 	CallAnalysis *CallAnalysisClient
 	// CallCount is the client for interacting with the CallCount builders.
 	CallCount *CallCountClient
+	// CallSpan is the client for interacting with the CallSpan builders.
+	CallSpan *CallSpanClient
 	// CallTag is the client for interacting with the CallTag builders.
 	CallTag *CallTagClient
 	// Campaign is the client for interacting with the Campaign builders.
@@ -121,6 +124,7 @@ func (c *Client) init() {
 	c.Call = NewCallClient(c.config)
 	c.CallAnalysis = NewCallAnalysisClient(c.config)
 	c.CallCount = NewCallCountClient(c.config)
+	c.CallSpan = NewCallSpanClient(c.config)
 	c.CallTag = NewCallTagClient(c.config)
 	c.Campaign = NewCampaignClient(c.config)
 	c.Contact = NewContactClient(c.config)
@@ -239,6 +243,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Call:           NewCallClient(cfg),
 		CallAnalysis:   NewCallAnalysisClient(cfg),
 		CallCount:      NewCallCountClient(cfg),
+		CallSpan:       NewCallSpanClient(cfg),
 		CallTag:        NewCallTagClient(cfg),
 		Campaign:       NewCampaignClient(cfg),
 		Contact:        NewContactClient(cfg),
@@ -284,6 +289,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Call:           NewCallClient(cfg),
 		CallAnalysis:   NewCallAnalysisClient(cfg),
 		CallCount:      NewCallCountClient(cfg),
+		CallSpan:       NewCallSpanClient(cfg),
 		CallTag:        NewCallTagClient(cfg),
 		Campaign:       NewCampaignClient(cfg),
 		Contact:        NewContactClient(cfg),
@@ -332,9 +338,10 @@ func (c *Client) Close() error {
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.APIKey, c.Action, c.Agent, c.AgentBuild, c.AuditEntry, c.Call, c.CallAnalysis,
-		c.CallCount, c.CallTag, c.Campaign, c.Contact, c.CustomField, c.Delivery,
-		c.DialDecision, c.DoNotCall, c.Enrollment, c.IdempotencyKey, c.Link, c.Pairing,
-		c.PhoneNumber, c.Session, c.Tally, c.ToolAccess, c.Turn, c.User, c.Workspace,
+		c.CallCount, c.CallSpan, c.CallTag, c.Campaign, c.Contact, c.CustomField,
+		c.Delivery, c.DialDecision, c.DoNotCall, c.Enrollment, c.IdempotencyKey,
+		c.Link, c.Pairing, c.PhoneNumber, c.Session, c.Tally, c.ToolAccess, c.Turn,
+		c.User, c.Workspace,
 	} {
 		n.Use(hooks...)
 	}
@@ -345,9 +352,10 @@ func (c *Client) Use(hooks ...Hook) {
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.APIKey, c.Action, c.Agent, c.AgentBuild, c.AuditEntry, c.Call, c.CallAnalysis,
-		c.CallCount, c.CallTag, c.Campaign, c.Contact, c.CustomField, c.Delivery,
-		c.DialDecision, c.DoNotCall, c.Enrollment, c.IdempotencyKey, c.Link, c.Pairing,
-		c.PhoneNumber, c.Session, c.Tally, c.ToolAccess, c.Turn, c.User, c.Workspace,
+		c.CallCount, c.CallSpan, c.CallTag, c.Campaign, c.Contact, c.CustomField,
+		c.Delivery, c.DialDecision, c.DoNotCall, c.Enrollment, c.IdempotencyKey,
+		c.Link, c.Pairing, c.PhoneNumber, c.Session, c.Tally, c.ToolAccess, c.Turn,
+		c.User, c.Workspace,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -372,6 +380,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.CallAnalysis.mutate(ctx, m)
 	case *CallCountMutation:
 		return c.CallCount.mutate(ctx, m)
+	case *CallSpanMutation:
+		return c.CallSpan.mutate(ctx, m)
 	case *CallTagMutation:
 		return c.CallTag.mutate(ctx, m)
 	case *CampaignMutation:
@@ -1474,6 +1484,139 @@ func (c *CallCountClient) mutate(ctx context.Context, m *CallCountMutation) (Val
 		return (&CallCountDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown CallCount mutation op: %q", m.Op())
+	}
+}
+
+// CallSpanClient is a client for the CallSpan schema.
+type CallSpanClient struct {
+	config
+}
+
+// NewCallSpanClient returns a client for the CallSpan from the given config.
+func NewCallSpanClient(c config) *CallSpanClient {
+	return &CallSpanClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `callspan.Hooks(f(g(h())))`.
+func (c *CallSpanClient) Use(hooks ...Hook) {
+	c.hooks.CallSpan = append(c.hooks.CallSpan, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `callspan.Intercept(f(g(h())))`.
+func (c *CallSpanClient) Intercept(interceptors ...Interceptor) {
+	c.inters.CallSpan = append(c.inters.CallSpan, interceptors...)
+}
+
+// Create returns a builder for creating a CallSpan entity.
+func (c *CallSpanClient) Create() *CallSpanCreate {
+	mutation := newCallSpanMutation(c.config, OpCreate)
+	return &CallSpanCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of CallSpan entities.
+func (c *CallSpanClient) CreateBulk(builders ...*CallSpanCreate) *CallSpanCreateBulk {
+	return &CallSpanCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *CallSpanClient) MapCreateBulk(slice any, setFunc func(*CallSpanCreate, int)) *CallSpanCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &CallSpanCreateBulk{err: fmt.Errorf("calling to CallSpanClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*CallSpanCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &CallSpanCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for CallSpan.
+func (c *CallSpanClient) Update() *CallSpanUpdate {
+	mutation := newCallSpanMutation(c.config, OpUpdate)
+	return &CallSpanUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *CallSpanClient) UpdateOne(_m *CallSpan) *CallSpanUpdateOne {
+	mutation := newCallSpanMutation(c.config, OpUpdateOne, withCallSpan(_m))
+	return &CallSpanUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *CallSpanClient) UpdateOneID(id int) *CallSpanUpdateOne {
+	mutation := newCallSpanMutation(c.config, OpUpdateOne, withCallSpanID(id))
+	return &CallSpanUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for CallSpan.
+func (c *CallSpanClient) Delete() *CallSpanDelete {
+	mutation := newCallSpanMutation(c.config, OpDelete)
+	return &CallSpanDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *CallSpanClient) DeleteOne(_m *CallSpan) *CallSpanDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *CallSpanClient) DeleteOneID(id int) *CallSpanDeleteOne {
+	builder := c.Delete().Where(callspan.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &CallSpanDeleteOne{builder}
+}
+
+// Query returns a query builder for CallSpan.
+func (c *CallSpanClient) Query() *CallSpanQuery {
+	return &CallSpanQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeCallSpan},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a CallSpan entity by its id.
+func (c *CallSpanClient) Get(ctx context.Context, id int) (*CallSpan, error) {
+	return c.Query().Where(callspan.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *CallSpanClient) GetX(ctx context.Context, id int) *CallSpan {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *CallSpanClient) Hooks() []Hook {
+	return c.hooks.CallSpan
+}
+
+// Interceptors returns the client interceptors.
+func (c *CallSpanClient) Interceptors() []Interceptor {
+	return c.inters.CallSpan
+}
+
+func (c *CallSpanClient) mutate(ctx context.Context, m *CallSpanMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&CallSpanCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&CallSpanUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&CallSpanUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&CallSpanDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown CallSpan mutation op: %q", m.Op())
 	}
 }
 
@@ -3875,15 +4018,15 @@ func (c *WorkspaceClient) mutate(ctx context.Context, m *WorkspaceMutation) (Val
 type (
 	hooks struct {
 		APIKey, Action, Agent, AgentBuild, AuditEntry, Call, CallAnalysis, CallCount,
-		CallTag, Campaign, Contact, CustomField, Delivery, DialDecision, DoNotCall,
-		Enrollment, IdempotencyKey, Link, Pairing, PhoneNumber, Session, Tally,
-		ToolAccess, Turn, User, Workspace []ent.Hook
+		CallSpan, CallTag, Campaign, Contact, CustomField, Delivery, DialDecision,
+		DoNotCall, Enrollment, IdempotencyKey, Link, Pairing, PhoneNumber, Session,
+		Tally, ToolAccess, Turn, User, Workspace []ent.Hook
 	}
 	inters struct {
 		APIKey, Action, Agent, AgentBuild, AuditEntry, Call, CallAnalysis, CallCount,
-		CallTag, Campaign, Contact, CustomField, Delivery, DialDecision, DoNotCall,
-		Enrollment, IdempotencyKey, Link, Pairing, PhoneNumber, Session, Tally,
-		ToolAccess, Turn, User, Workspace []ent.Interceptor
+		CallSpan, CallTag, Campaign, Contact, CustomField, Delivery, DialDecision,
+		DoNotCall, Enrollment, IdempotencyKey, Link, Pairing, PhoneNumber, Session,
+		Tally, ToolAccess, Turn, User, Workspace []ent.Interceptor
 	}
 )
 

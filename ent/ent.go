@@ -20,6 +20,7 @@ import (
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
+	"github.com/callwright/callwright/ent/callspan"
 	"github.com/callwright/callwright/ent/calltag"
 	"github.com/callwright/callwright/ent/campaign"
 	"github.com/callwright/callwright/ent/contact"
@@ -106,6 +107,7 @@ func checkColumn(t, c string) error {
 			call.Table:           call.ValidColumn,
 			callanalysis.Table:   callanalysis.ValidColumn,
 			callcount.Table:      callcount.ValidColumn,
+			callspan.Table:       callspan.ValidColumn,
 			calltag.Table:        calltag.ValidColumn,
 			campaign.Table:       campaign.ValidColumn,
 			contact.Table:        contact.ValidColumn,

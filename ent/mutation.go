@@ -20,6 +20,7 @@ import (
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
+	"github.com/callwright/callwright/ent/callspan"
 	"github.com/callwright/callwright/ent/calltag"
 	"github.com/callwright/callwright/ent/campaign"
 	"github.com/callwright/callwright/ent/contact"
@@ -59,6 +60,7 @@ const (
 	TypeCall           = "Call"
 	TypeCallAnalysis   = "CallAnalysis"
 	TypeCallCount      = "CallCount"
+	TypeCallSpan       = "CallSpan"
 	TypeCallTag        = "CallTag"
 	TypeCampaign       = "Campaign"
 	TypeContact        = "Contact"
@@ -9487,6 +9489,656 @@ func (m *CallCountMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *CallCountMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown CallCount edge %s", name)
+}
+
+// CallSpanMutation represents an operation that mutates the CallSpan nodes in the graph.
+type CallSpanMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int
+	workspace_id  *uuid.UUID
+	length        *int
+	addlength     *int
+	start         *time.Time
+	calls         *int64
+	addcalls      *int64
+	seconds       *int64
+	addseconds    *int64
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*CallSpan, error)
+	predicates    []predicate.CallSpan
+}
+
+var _ ent.Mutation = (*CallSpanMutation)(nil)
+
+// callspanOption allows management of the mutation configuration using functional options.
+type callspanOption func(*CallSpanMutation)
+
+// newCallSpanMutation creates new mutation for the CallSpan entity.
+func newCallSpanMutation(c config, op Op, opts ...callspanOption) *CallSpanMutation {
+	m := &CallSpanMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeCallSpan,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withCallSpanID sets the ID field of the mutation.
+func withCallSpanID(id int) callspanOption {
+	return func(m *CallSpanMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *CallSpan
+		)
+		m.oldValue = func(ctx context.Context) (*CallSpan, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().CallSpan.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withCallSpan sets the old CallSpan of the mutation.
+func withCallSpan(node *CallSpan) callspanOption {
+	return func(m *CallSpanMutation) {
+		m.oldValue = func(context.Context) (*CallSpan, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m CallSpanMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m CallSpanMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of CallSpan entities.
+func (m *CallSpanMutation) SetID(id int) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *CallSpanMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *CallSpanMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().CallSpan.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *CallSpanMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *CallSpanMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the CallSpan entity.
+// If the CallSpan object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CallSpanMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *CallSpanMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetLength sets the "length" field.
+func (m *CallSpanMutation) SetLength(i int) {
+	m.length = &i
+	m.addlength = nil
+}
+
+// Length returns the value of the "length" field in the mutation.
+func (m *CallSpanMutation) Length() (r int, exists bool) {
+	v := m.length
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLength returns the old "length" field's value of the CallSpan entity.
+// If the CallSpan object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CallSpanMutation) OldLength(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLength is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLength requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLength: %w", err)
+	}
+	return oldValue.Length, nil
+}
+
+// AddLength adds i to the "length" field.
+func (m *CallSpanMutation) AddLength(i int) {
+	if m.addlength != nil {
+		*m.addlength += i
+	} else {
+		m.addlength = &i
+	}
+}
+
+// AddedLength returns the value that was added to the "length" field in this mutation.
+func (m *CallSpanMutation) AddedLength() (r int, exists bool) {
+	v := m.addlength
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetLength resets all changes to the "length" field.
+func (m *CallSpanMutation) ResetLength() {
+	m.length = nil
+	m.addlength = nil
+}
+
+// SetStart sets the "start" field.
+func (m *CallSpanMutation) SetStart(t time.Time) {
+	m.start = &t
+}
+
+// Start returns the value of the "start" field in the mutation.
+func (m *CallSpanMutation) Start() (r time.Time, exists bool) {
+	v := m.start
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStart returns the old "start" field's value of the CallSpan entity.
+// If the CallSpan object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CallSpanMutation) OldStart(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStart is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStart requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStart: %w", err)
+	}
+	return oldValue.Start, nil
+}
+
+// ResetStart resets all changes to the "start" field.
+func (m *CallSpanMutation) ResetStart() {
+	m.start = nil
+}
+
+// SetCalls sets the "calls" field.
+func (m *CallSpanMutation) SetCalls(i int64) {
+	m.calls = &i
+	m.addcalls = nil
+}
+
+// Calls returns the value of the "calls" field in the mutation.
+func (m *CallSpanMutation) Calls() (r int64, exists bool) {
+	v := m.calls
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCalls returns the old "calls" field's value of the CallSpan entity.
+// If the CallSpan object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CallSpanMutation) OldCalls(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCalls is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCalls requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCalls: %w", err)
+	}
+	return oldValue.Calls, nil
+}
+
+// AddCalls adds i to the "calls" field.
+func (m *CallSpanMutation) AddCalls(i int64) {
+	if m.addcalls != nil {
+		*m.addcalls += i
+	} else {
+		m.addcalls = &i
+	}
+}
+
+// AddedCalls returns the value that was added to the "calls" field in this mutation.
+func (m *CallSpanMutation) AddedCalls() (r int64, exists bool) {
+	v := m.addcalls
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetCalls resets all changes to the "calls" field.
+func (m *CallSpanMutation) ResetCalls() {
+	m.calls = nil
+	m.addcalls = nil
+}
+
+// SetSeconds sets the "seconds" field.
+func (m *CallSpanMutation) SetSeconds(i int64) {
+	m.seconds = &i
+	m.addseconds = nil
+}
+
+// Seconds returns the value of the "seconds" field in the mutation.
+func (m *CallSpanMutation) Seconds() (r int64, exists bool) {
+	v := m.seconds
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSeconds returns the old "seconds" field's value of the CallSpan entity.
+// If the CallSpan object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CallSpanMutation) OldSeconds(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSeconds is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSeconds requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSeconds: %w", err)
+	}
+	return oldValue.Seconds, nil
+}
+
+// AddSeconds adds i to the "seconds" field.
+func (m *CallSpanMutation) AddSeconds(i int64) {
+	if m.addseconds != nil {
+		*m.addseconds += i
+	} else {
+		m.addseconds = &i
+	}
+}
+
+// AddedSeconds returns the value that was added to the "seconds" field in this mutation.
+func (m *CallSpanMutation) AddedSeconds() (r int64, exists bool) {
+	v := m.addseconds
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetSeconds resets all changes to the "seconds" field.
+func (m *CallSpanMutation) ResetSeconds() {
+	m.seconds = nil
+	m.addseconds = nil
+}
+
+// Where appends a list predicates to the CallSpanMutation builder.
+func (m *CallSpanMutation) Where(ps ...predicate.CallSpan) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the CallSpanMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *CallSpanMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.CallSpan, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *CallSpanMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *CallSpanMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (CallSpan).
+func (m *CallSpanMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *CallSpanMutation) Fields() []string {
+	fields := make([]string, 0, 5)
+	if m.workspace_id != nil {
+		fields = append(fields, callspan.FieldWorkspaceID)
+	}
+	if m.length != nil {
+		fields = append(fields, callspan.FieldLength)
+	}
+	if m.start != nil {
+		fields = append(fields, callspan.FieldStart)
+	}
+	if m.calls != nil {
+		fields = append(fields, callspan.FieldCalls)
+	}
+	if m.seconds != nil {
+		fields = append(fields, callspan.FieldSeconds)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *CallSpanMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case callspan.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case callspan.FieldLength:
+		return m.Length()
+	case callspan.FieldStart:
+		return m.Start()
+	case callspan.FieldCalls:
+		return m.Calls()
+	case callspan.FieldSeconds:
+		return m.Seconds()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *CallSpanMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case callspan.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case callspan.FieldLength:
+		return m.OldLength(ctx)
+	case callspan.FieldStart:
+		return m.OldStart(ctx)
+	case callspan.FieldCalls:
+		return m.OldCalls(ctx)
+	case callspan.FieldSeconds:
+		return m.OldSeconds(ctx)
+	}
+	return nil, fmt.Errorf("unknown CallSpan field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *CallSpanMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case callspan.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case callspan.FieldLength:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLength(v)
+		return nil
+	case callspan.FieldStart:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStart(v)
+		return nil
+	case callspan.FieldCalls:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCalls(v)
+		return nil
+	case callspan.FieldSeconds:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSeconds(v)
+		return nil
+	}
+	return fmt.Errorf("unknown CallSpan field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *CallSpanMutation) AddedFields() []string {
+	var fields []string
+	if m.addlength != nil {
+		fields = append(fields, callspan.FieldLength)
+	}
+	if m.addcalls != nil {
+		fields = append(fields, callspan.FieldCalls)
+	}
+	if m.addseconds != nil {
+		fields = append(fields, callspan.FieldSeconds)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *CallSpanMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case callspan.FieldLength:
+		return m.AddedLength()
+	case callspan.FieldCalls:
+		return m.AddedCalls()
+	case callspan.FieldSeconds:
+		return m.AddedSeconds()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *CallSpanMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case callspan.FieldLength:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddLength(v)
+		return nil
+	case callspan.FieldCalls:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddCalls(v)
+		return nil
+	case callspan.FieldSeconds:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSeconds(v)
+		return nil
+	}
+	return fmt.Errorf("unknown CallSpan numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *CallSpanMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *CallSpanMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *CallSpanMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown CallSpan nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *CallSpanMutation) ResetField(name string) error {
+	switch name {
+	case callspan.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case callspan.FieldLength:
+		m.ResetLength()
+		return nil
+	case callspan.FieldStart:
+		m.ResetStart()
+		return nil
+	case callspan.FieldCalls:
+		m.ResetCalls()
+		return nil
+	case callspan.FieldSeconds:
+		m.ResetSeconds()
+		return nil
+	}
+	return fmt.Errorf("unknown CallSpan field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *CallSpanMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *CallSpanMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *CallSpanMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *CallSpanMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *CallSpanMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *CallSpanMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *CallSpanMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown CallSpan unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *CallSpanMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown CallSpan edge %s", name)
 }
 
 // CallTagMutation represents an operation that mutates the CallTag nodes in the graph.

@@ -30,6 +30,8 @@ type Tx struct {
 	CallAnalysis *CallAnalysisClient
 	// CallCount is the client for interacting with the CallCount builders.
 	CallCount *CallCountClient
+	// CallSpan is the client for interacting with the CallSpan builders.
+	CallSpan *CallSpanClient
 	// CallTag is the client for interacting with the CallTag builders.
 	CallTag *CallTagClient
 	// Campaign is the client for interacting with the Campaign builders.
@@ -205,6 +207,7 @@ func (tx *Tx) init() {
 	tx.Call = NewCallClient(tx.config)
 	tx.CallAnalysis = NewCallAnalysisClient(tx.config)
 	tx.CallCount = NewCallCountClient(tx.config)
+	tx.CallSpan = NewCallSpanClient(tx.config)
 	tx.CallTag = NewCallTagClient(tx.config)
 	tx.Campaign = NewCampaignClient(tx.config)
 	tx.Contact = NewContactClient(tx.config)

@@ -105,6 +105,18 @@ func (f CallCountFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, e
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.CallCountMutation", m)
 }
 
+// The CallSpanFunc type is an adapter to allow the use of ordinary
+// function as CallSpan mutator.
+type CallSpanFunc func(context.Context, *ent.CallSpanMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f CallSpanFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.CallSpanMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.CallSpanMutation", m)
+}
+
 // The CallTagFunc type is an adapter to allow the use of ordinary
 // function as CallTag mutator.
 type CallTagFunc func(context.Context, *ent.CallTagMutation) (ent.Value, error)

@@ -16,6 +16,7 @@ import (
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/ent/callanalysis"
 	"github.com/callwright/callwright/ent/callcount"
+	"github.com/callwright/callwright/ent/callspan"
 	"github.com/callwright/callwright/ent/calltag"
 	"github.com/callwright/callwright/ent/campaign"
 	"github.com/callwright/callwright/ent/contact"
@@ -307,6 +308,33 @@ func (f TraverseCallCount) Traverse(ctx context.Context, q ent.Query) error {
 		return f(ctx, q)
 	}
 	return fmt.Errorf("unexpected query type %T. expect *ent.CallCountQuery", q)
+}
+
+// The CallSpanFunc type is an adapter to allow the use of ordinary function as a Querier.
+type CallSpanFunc func(context.Context, *ent.CallSpanQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f CallSpanFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.CallSpanQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.CallSpanQuery", q)
+}
+
+// The TraverseCallSpan type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseCallSpan func(context.Context, *ent.CallSpanQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseCallSpan) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseCallSpan) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.CallSpanQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.CallSpanQuery", q)
 }
 
 // The CallTagFunc type is an adapter to allow the use of ordinary function as a Querier.
@@ -814,6 +842,8 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.CallAnalysisQuery, predicate.CallAnalysis, callanalysis.OrderOption]{typ: ent.TypeCallAnalysis, tq: q}, nil
 	case *ent.CallCountQuery:
 		return &query[*ent.CallCountQuery, predicate.CallCount, callcount.OrderOption]{typ: ent.TypeCallCount, tq: q}, nil
+	case *ent.CallSpanQuery:
+		return &query[*ent.CallSpanQuery, predicate.CallSpan, callspan.OrderOption]{typ: ent.TypeCallSpan, tq: q}, nil
 	case *ent.CallTagQuery:
 		return &query[*ent.CallTagQuery, predicate.CallTag, calltag.OrderOption]{typ: ent.TypeCallTag, tq: q}, nil
 	case *ent.CampaignQuery:

@@ -242,9 +242,17 @@ var (
 				Columns: []*schema.Column{CallsColumns[3], CallsColumns[0]},
 			},
 			{
-				Name:    "call_workspace_id_created_at_id",
+				Name:    "call_find",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[3], CallsColumns[1], CallsColumns[0]},
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[1], CallsColumns[0], CallsColumns[12], CallsColumns[5], CallsColumns[4], CallsColumns[16], CallsColumns[13], CallsColumns[7], CallsColumns[8], CallsColumns[10]},
+			},
+			{
+				Name:    "call_contact",
+				Unique:  false,
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[9], CallsColumns[1], CallsColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "contact_id IS NOT NULL",
+				},
 			},
 			{
 				Name:    "call_workspace_id_status_created_at",
@@ -257,9 +265,9 @@ var (
 				Columns: []*schema.Column{CallsColumns[3], CallsColumns[8], CallsColumns[1]},
 			},
 			{
-				Name:    "call_workspace_id_to_number_created_at",
+				Name:    "call_workspace_id_to_number_created_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{CallsColumns[3], CallsColumns[6], CallsColumns[1]},
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[6], CallsColumns[1], CallsColumns[0]},
 			},
 			{
 				Name:    "call_lease_until",
@@ -313,6 +321,11 @@ var (
 				Name:    "call_usage",
 				Unique:  false,
 				Columns: []*schema.Column{CallsColumns[3], CallsColumns[23], CallsColumns[5], CallsColumns[24], CallsColumns[13], CallsColumns[8]},
+			},
+			{
+				Name:    "call_agent_usage",
+				Unique:  false,
+				Columns: []*schema.Column{CallsColumns[3], CallsColumns[8], CallsColumns[23]},
 			},
 		},
 	}
@@ -377,6 +390,33 @@ var (
 				Name:    "callcount_workspace_id",
 				Unique:  true,
 				Columns: []*schema.Column{CallCountsColumns[1]},
+			},
+		},
+	}
+	// CallSpansColumns holds the columns for the "call_spans" table.
+	CallSpansColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "length", Type: field.TypeInt},
+		{Name: "start", Type: field.TypeTime},
+		{Name: "calls", Type: field.TypeInt64},
+		{Name: "seconds", Type: field.TypeInt64},
+	}
+	// CallSpansTable holds the schema information for the "call_spans" table.
+	CallSpansTable = &schema.Table{
+		Name:       "call_spans",
+		Columns:    CallSpansColumns,
+		PrimaryKey: []*schema.Column{CallSpansColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "callspan_workspace_id_id",
+				Unique:  true,
+				Columns: []*schema.Column{CallSpansColumns[1], CallSpansColumns[0]},
+			},
+			{
+				Name:    "callspan_workspace_id_length_start",
+				Unique:  true,
+				Columns: []*schema.Column{CallSpansColumns[1], CallSpansColumns[2], CallSpansColumns[3]},
 			},
 		},
 	}
@@ -1053,6 +1093,7 @@ var (
 		CallsTable,
 		CallAnalysesTable,
 		CallCountsTable,
+		CallSpansTable,
 		CallTagsTable,
 		CampaignsTable,
 		ContactsTable,

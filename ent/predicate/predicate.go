@@ -30,6 +30,9 @@ type CallAnalysis func(*sql.Selector)
 // CallCount is the predicate function for callcount builders.
 type CallCount func(*sql.Selector)
 
+// CallSpan is the predicate function for callspan builders.
+type CallSpan func(*sql.Selector)
+
 // CallTag is the predicate function for calltag builders.
 type CallTag func(*sql.Selector)
 

@@ -79,10 +79,13 @@ func (Call) Fields() []ent.Field {
 
 func (Call) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("workspace_id", "created_at", "id"),
+		// All calls in order, with what the tool server filters by: counts and pages of any combination read this alone.
+		index.Fields("workspace_id", "created_at", "id", "test", "status", "direction", "answered_by", "duration", "from_number",
+			"agent_id", "campaign_id").StorageKey("call_find"),
+		index.Fields("workspace_id", "contact_id", "created_at", "id").Annotations(entsql.IndexWhere("contact_id IS NOT NULL")).StorageKey("call_contact"),
 		index.Fields("workspace_id", "status", "created_at"),
 		index.Fields("workspace_id", "agent_id", "created_at"),
-		index.Fields("workspace_id", "to_number", "created_at"),
+		index.Fields("workspace_id", "to_number", "created_at", "id"),
 		index.Fields("lease_until").Annotations(entsql.IndexWhere("in_flight")),
 		index.Fields("workspace_id", "lease_until").Annotations(entsql.IndexWhere("in_flight")).StorageKey("call_in_flight"),
 		// With the id, so that SQLite does not prefer the order of the index of all calls.
@@ -94,5 +97,6 @@ func (Call) Indexes() []ent.Index {
 		index.Fields("workspace_id", "agent_id", "created_at").Annotations(entsql.IndexWhere("erased_at IS NULL")).StorageKey("call_unerased"),
 		// What the plan's windows are counted from, without reading rows.
 		index.Fields("workspace_id", "queued_at", "status", "dialed_at", "duration", "agent_id").StorageKey("call_usage"),
+		index.Fields("workspace_id", "agent_id", "queued_at").StorageKey("call_agent_usage"),
 	}
 }
