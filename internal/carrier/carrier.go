@@ -149,6 +149,12 @@ type Media interface {
 	Tap(f func(Tick))
 }
 
+// Backdrop is Media that can play a background under the agent's voice and in its pauses; [Playout] has it.
+type Backdrop interface {
+	// SetBackground plays a loop from now on, mixed into everything; nil is none. It is kept without copying.
+	SetBackground(loop []int16)
+}
+
 // What Enqueue and Mark may return besides the *Ended of a leg that is over.
 var (
 	// ErrFull means that the playout queue ([PlayoutLimit]) has no room.

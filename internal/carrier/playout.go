@@ -1,6 +1,7 @@
 package carrier
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -17,6 +18,16 @@ type Playout struct {
 	cleared uint64 // turns up to this one are over
 	turn    uint64 // of the newest sample played
 	played  int    // samples of that turn
+
+	background []int16 // under everything, in a loop
+	backAt     int
+}
+
+// SetBackground is that of Backdrop.
+func (p *Playout) SetBackground(loop []int16) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.background, p.backAt = loop, 0
 }
 
 // piece is sound or a mark.
@@ -103,7 +114,19 @@ func (p *Playout) Fill(f *audio.Frame, reached func(turn uint64, mark string)) b
 		}
 	}
 	clear(f[n:])
-	return n > 0
+	p.mix(f)
+	return n > 0 || len(p.background) > 0
+}
+
+// mix adds the background.
+func (p *Playout) mix(f *audio.Frame) {
+	if len(p.background) == 0 {
+		return
+	}
+	for i, s := range f {
+		f[i] = int16(min(max(int(s)+int(p.background[p.backAt]), math.MinInt16), math.MaxInt16))
+		p.backAt = (p.backAt + 1) % len(p.background)
+	}
 }
 
 // drop removes the head of the queue and reuses its room when nothing waits any more.

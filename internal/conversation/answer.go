@@ -43,6 +43,9 @@ func (t *talk) begin(ctx context.Context) {
 // greet says the greeting, which answers what was heard.
 func (t *talk) greet(ctx context.Context, heard string, voice time.Duration) {
 	t.phase = phaseTalk
+	if t.askConsent(ctx, heard, voice) {
+		return // it comes after it
+	}
 	t.ask(ctx, Reply{Say: t.script.Greeting, Heard: heard}, purpose{name: "greeting", fixed: t.script.GreetingFixed})
 	t.mouth.turn.voice = voice
 }
@@ -166,7 +169,7 @@ func (t *talk) judgedHuman(ctx context.Context, u *utterance) bool {
 	}
 	// Its text came when the greeting had begun already.
 	greeting := t.mouth.turn
-	return greeting != nil && greeting.purpose.name == "greeting" && t.ear.count == 1 && greeting.voice == u.last && u.last > 0
+	return greeting != nil && (greeting.purpose.name == "greeting" || greeting.purpose.name == "consent") && t.ear.count == 1 && greeting.voice == u.last && u.last > 0
 }
 
 // screening is classify's word for a call-screening service.

@@ -96,7 +96,7 @@ func TestWarmMakesTheGreetingBeforeTheAnswer(t *testing.T) {
 	speech := scripted.New(voice.New(voice.Config{Placeholder: true}))
 	speech.Voice = warmVoice{speech.Voice, &warmed}
 	s := juniper
-	s.IdleReminder = "Are you still there?"
+	s.IdleReminder, s.IdleAfter = "Are you still there?", time.Minute
 	speech.Warm(t.Context(), s)
 	require.Equal(t, []string{"Hi Maria, this is Juniper from Harbor Dental.", "Is now a good time?", "Are you still there?"}, warmed)
 }

@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -54,11 +55,15 @@ type Message struct {
 	Tool *ToolCall
 }
 
-// Part is a sentence or a tool call.
+// Part is a sentence or a tool call, or tells that the first token has come.
 type Part struct {
 	Sentence string
 	Tool     *ToolCall
+	Begun    bool
 }
+
+// Warmer is a part of a Cascade that can open its connections before they are needed.
+type Warmer interface{ Connect(ctx context.Context) }
 
 // Voice speaks. It serves many calls at once.
 type Voice interface {
@@ -84,7 +89,21 @@ func (s Script) line(text string) Line {
 // Warm is that of Speech.
 func (c Cascade) Warm(ctx context.Context, s Script) {
 	s = s.withDefaults()
-	for _, text := range []string{s.Greeting, s.IdleReminder} {
+	var connecting sync.WaitGroup
+	defer connecting.Wait()
+	for _, part := range []any{c.Ears, c.Brain} {
+		if w, ok := part.(Warmer); ok {
+			connecting.Go(func() { w.Connect(ctx) })
+		}
+	}
+	lines := []string{s.Greeting}
+	if s.Consent != "" {
+		lines = []string{s.ConsentPrompt, s.Greeting}
+	}
+	if s.IdleAfter > 0 {
+		lines = append(lines, s.IdleReminder)
+	}
+	for _, text := range lines {
 		for _, sentence := range sentences(text) {
 			c.Voice.Warm(ctx, s.line(sentence))
 		}
@@ -115,6 +134,8 @@ type cascade struct {
 	mu      sync.Mutex
 	history []entry
 	turn    *making
+	ahead   *thinking
+	tries   int // of thinking ahead for the coming turn
 }
 
 // entry is a message of a turn; 0 for the other side's.
@@ -130,7 +151,20 @@ type making struct {
 	ctx     context.Context
 	results chan Message
 	items   int
+	ahead   *thinking // was begun before the turn
+	resumed bool
 }
+
+// thinking is a brain at work.
+type thinking struct {
+	about  Reply
+	cancel context.CancelFunc
+	parts  chan Part
+	failed chan error
+}
+
+// maxAhead bounds how often the brain thinks ahead for one turn: a caller with many pauses would cost a request each.
+const maxAhead = 3
 
 // maxThoughts bounds how often a brain may go on with another tool call in one turn.
 const maxThoughts = 8
@@ -148,6 +182,15 @@ func (d *cascade) Reply(r Reply) {
 	}
 	m := &making{reply: r, results: make(chan Message, maxThoughts)}
 	m.ctx, m.cancel = context.WithCancel(d.ctx)
+	if ahead := d.ahead; ahead != nil {
+		if ahead.about.Heard == r.Heard && ahead.about.AnsweredBy == r.AnsweredBy && ahead.about.Greeted == r.Greeted && r.Say == "" && !r.Fresh {
+			m.ahead = ahead
+			context.AfterFunc(m.ctx, ahead.cancel)
+		} else {
+			ahead.cancel()
+		}
+	}
+	d.ahead, d.tries = nil, 0
 	d.turn = m
 	d.turns.Go(func() {
 		defer m.cancel()
@@ -157,6 +200,47 @@ func (d *cascade) Reply(r Reply) {
 		}
 		d.send(m, Spoken{Done: true})
 	})
+}
+
+// Anticipate is that of Anticipator.
+func (d *cascade) Anticipate(r Reply) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ahead != nil {
+		if d.ahead.about == r {
+			return
+		}
+		d.ahead.cancel()
+		d.ahead = nil
+	}
+	if d.tries++; d.tries > maxAhead {
+		return
+	}
+	t := Thought{Script: d.script, AnsweredBy: r.AnsweredBy, Greeted: r.Greeted}
+	for _, e := range d.history {
+		t.History = append(t.History, e.Message)
+	}
+	t.History = append(t.History, Message{Role: RoleUser, Text: r.Heard})
+	d.ahead = d.begin(d.ctx, t)
+	d.ahead.about = r
+}
+
+// begin has the brain think in a goroutine.
+func (d *cascade) begin(ctx context.Context, t Thought) *thinking {
+	ctx, cancel := context.WithCancel(ctx)
+	b := &thinking{cancel: cancel, parts: make(chan Part, 4), failed: make(chan error, 1)}
+	d.turns.Go(func() {
+		defer close(b.parts)
+		b.failed <- d.Brain.Think(ctx, t, func(p Part) error {
+			select {
+			case b.parts <- p:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+	})
+	return b
 }
 
 func (d *cascade) Interrupt(c Cut) {
@@ -230,6 +314,11 @@ func (d *cascade) make(m *making) error {
 	}
 	for range maxThoughts {
 		called, err := d.think(m)
+		var broken *brokenOff
+		if errors.As(err, &broken) && m.items > 0 && !m.resumed && m.ctx.Err() == nil {
+			m.resumed, m.reply.Fresh = true, true // the other side has heard half of it: let it end the sentence
+			continue
+		}
 		if err != nil || called == 0 {
 			return err
 		}
@@ -247,20 +336,18 @@ func (d *cascade) make(m *making) error {
 
 // think has the brain think once and speaks while it does; it returns the number of tool calls that have a result.
 func (d *cascade) think(m *making) (called int, err error) {
-	parts, failed := make(chan Part, 4), make(chan error, 1)
-	d.turns.Go(func() {
-		defer close(parts)
-		failed <- d.Brain.Think(m.ctx, d.thought(m), func(p Part) error {
-			select {
-			case parts <- p:
-				return nil
-			case <-m.ctx.Done():
-				return context.Cause(m.ctx)
-			}
-		})
-	})
-	for p := range parts {
+	b := m.ahead
+	m.ahead = nil
+	if b == nil {
+		b = d.begin(m.ctx, d.thought(m))
+	}
+	defer b.cancel()
+	for p := range b.parts {
 		if err != nil {
+			continue
+		}
+		if p.Begun {
+			err = d.send(m, Spoken{Begun: true})
 			continue
 		}
 		if p.Tool == nil {
@@ -272,11 +359,16 @@ func (d *cascade) think(m *making) (called int, err error) {
 			called++
 		}
 	}
-	if thought := <-failed; err == nil {
-		err = thought
+	if thought := <-b.failed; err == nil && thought != nil {
+		err = &brokenOff{thought}
 	}
 	return called, err
 }
+
+// brokenOff is a brain that failed.
+type brokenOff struct{ error }
+
+func (b *brokenOff) Unwrap() error { return b.error }
 
 func (d *cascade) thought(m *making) Thought {
 	d.mu.Lock()

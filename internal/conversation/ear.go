@@ -19,6 +19,12 @@ const (
 	pauseOfMachine = 1200 * time.Millisecond
 	// finalTimeout is how long the final text may take.
 	finalTimeout = 4 * time.Second
+	// falseAfter is how long after an interruption words may take to come; then it was none.
+	falseAfter = 2 * time.Second
+	// stableAfter is how long the other side must be quiet for the model to think ahead.
+	stableAfter = 100 * time.Millisecond
+	// fewWords at the end of a turn need not be heard: what was said into them is the answer to it.
+	fewWords = 3
 )
 
 // ear is what the conversation knows of the other side's voice.
@@ -28,6 +34,7 @@ type ear struct {
 	next    uint64
 	current *utterance // being spoken
 	waiting *utterance // over, its final text is awaited
+	latest  *utterance // the last one with a final text
 	muted   bool       // until the detector falls silent: a beep is no speech
 	faults  int        // in a row
 	count   int        // with text
@@ -42,7 +49,12 @@ type utterance struct {
 	text   string
 	done   bool // the listener knows that it is over
 	asked  time.Duration
+	stable bool   // text holds all that was said so far
 	cutOff string // text of the agent that this utterance interrupted and that was not heard
+	cutAt  time.Duration
+	vain   bool // it interrupted the agent, and no words came
+	// committed and understood are when it was over and when its text was final, for Timing.
+	committed, understood time.Time
 }
 
 // listen takes a frame of the other side.
@@ -85,14 +97,14 @@ func (t *talk) hear(h Heard) {
 // endUtterance ends the utterance when the pause is long enough.
 func (t *talk) endUtterance(ctx context.Context) {
 	if u := t.ear.waiting; u != nil && t.now-u.asked > finalTimeout {
-		t.understood(ctx, Utterance{ID: u.id, Text: u.text, Final: true})
+		t.understood(ctx, lateText(u))
 	}
 	u := t.ear.current
 	if u == nil || t.ear.waiting != nil || !u.done && t.now-u.last < t.pause(u) {
 		return
 	}
 	t.ear.current, t.ear.waiting = nil, u
-	u.asked = t.now
+	u.asked, u.committed = t.now, time.Now()
 	if t.dialogue != nil {
 		t.dialogue.Commit(u.id)
 	}
@@ -126,7 +138,7 @@ func (t *talk) understood(ctx context.Context, heard Utterance) {
 		return
 	}
 	if u := t.ear.current; u != nil && u.id == heard.ID {
-		u.text, u.done = heard.Text, heard.Done
+		u.text, u.done, u.stable = heard.Text, heard.Done, heard.Stable
 		return // a final before the pause may still grow by another utterance: the pause decides
 	}
 	u := t.ear.waiting
@@ -137,7 +149,8 @@ func (t *talk) understood(ctx context.Context, heard Utterance) {
 	if !heard.Final {
 		return
 	}
-	t.ear.waiting, t.ear.faults = nil, 0
+	u.understood = time.Now()
+	t.ear.waiting, t.ear.latest, t.ear.faults = nil, u, 0
 	if u.text == "" {
 		t.noise(ctx, u)
 		return
@@ -157,7 +170,7 @@ func (t *talk) misheard(ctx context.Context, heard Utterance) {
 	if t.ear.faults < 2 && t.end == nil {
 		t.addFault(err)
 		if t.mouth.turn == nil && t.phase == phaseTalk {
-			t.ask(ctx, Reply{Say: "I am sorry, I did not catch that. Could you say it again?"}, purpose{name: "repeat"})
+			t.ask(ctx, Reply{Say: phrasesIn(t.script.Language).repeat}, purpose{name: "repeat"})
 		}
 		return
 	}
@@ -166,10 +179,50 @@ func (t *talk) misheard(ctx context.Context, heard Utterance) {
 
 // noise is an utterance without words. If the agent fell silent for it, it goes on with what was not heard.
 func (t *talk) noise(ctx context.Context, u *utterance) {
-	if u.cutOff != "" && t.mouth.turn == nil && t.phase == phaseTalk {
-		t.ask(ctx, Reply{Say: u.cutOff}, purpose{name: "resume"})
-	}
+	t.resume(ctx, u)
 	t.afterAnswer(ctx, u)
+}
+
+// resume says what an utterance kept the agent from saying; false when there is nothing.
+func (t *talk) resume(ctx context.Context, u *utterance) bool {
+	if u.cutOff == "" || t.mouth.turn != nil || t.phase != phaseTalk {
+		return false
+	}
+	t.ask(ctx, Reply{Say: u.cutOff}, purpose{name: "resume"})
+	u.cutOff = ""
+	return true
+}
+
+// goOn resumes when an interruption brought no words for so long: a cough, a passing car. If the noise goes on it does
+// not interrupt again before it has words.
+func (t *talk) goOn(ctx context.Context) {
+	for _, u := range []*utterance{t.ear.current, t.ear.waiting} {
+		if u != nil && u.cutOff != "" && u.text == "" && t.now-u.cutAt >= falseAfter && t.resume(ctx, u) {
+			u.vain = true
+		}
+	}
+}
+
+// anticipate lets the model think about what was said before the pause is long enough to be the end.
+func (t *talk) anticipate(context.Context) {
+	u := t.ear.current
+	if u == nil || !u.stable || t.now-u.last < stableAfter || t.mouth.turn != nil || t.phase != phaseTalk ||
+		t.mouth.closing() || t.consent.since > 0 || t.answer.screening || t.result.AnsweredBy == AnsweredByIVR {
+		return
+	}
+	u.stable = false // once for each text
+	if ahead, ok := t.dialogue.(Anticipator); ok && t.answer.judging == false || ok && t.greeted {
+		ahead.Anticipate(Reply{Heard: join(t.mouth.owed, u.text), AnsweredBy: t.result.AnsweredBy, Greeted: t.greeted})
+	}
+}
+
+// lateText makes do with the text so far when the final one does not come; without any, the listener has failed.
+func lateText(u *utterance) Utterance {
+	late := Utterance{ID: u.id, Text: u.text, Final: true}
+	if u.text == "" {
+		late.Err = fmt.Errorf("no text came for %v", finalTimeout)
+	}
+	return late
 }
 
 // react answers an utterance, as far as it wants an answer.
@@ -177,7 +230,13 @@ func (t *talk) react(ctx context.Context, u *utterance) {
 	switch {
 	case t.afterAnswer(ctx, u): // who answered had to be settled first
 	case t.phase != phaseTalk || t.mouth.closing():
+	case t.consentAnswered(ctx, u.text, u.last):
+	case backchannel(u.text) && len(plainWords(u.cutOff)) > fewWords && t.resume(ctx, u):
+		// It stopped the agent before its text was known.
 	case t.mouth.turn != nil && t.mouth.turn.audible() && backchannel(u.text):
+		if t.mouth.turn.asking(t.now) { // then "yes" was an answer
+			t.mouth.owed = join(t.mouth.owed, u.text)
+		}
 	case t.mouth.turn != nil && t.mouth.turn.purpose.fixed:
 		t.mouth.owed = join(t.mouth.owed, u.text)
 	case t.ear.current != nil && t.ear.current.voice >= bargeInAfter:

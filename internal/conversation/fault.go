@@ -24,10 +24,10 @@ func (t *talk) turnFailed(ctx context.Context, err error) {
 		return
 	}
 	t.addFault(err)
-	again, voice := u.reply, u.voice
+	again := u.reply
 	again.Fresh = true
 	t.ask(ctx, again, u.purpose)
-	t.mouth.turn.voice = voice
+	t.mouth.turn.voice, t.mouth.turn.askedAt = u.voice, u.askedAt
 }
 
 const providerMessage = "The speech provider failed."

@@ -51,9 +51,14 @@ type talk struct {
 
 	ear    ear
 	mouth  mouth
-	answer answer
-	tools  chan toolDone
-	calls  int // tool calls still running
+	answer  answer
+	consent consent
+	tools   chan toolDone
+	calls   int // tool calls still running
+	acted   int // tool calls in sum
+	// transfers were tried, and one is under way.
+	transfers    int
+	transferring bool
 
 	greeted    bool
 	warned     bool
@@ -110,6 +115,9 @@ func (t *talk) run(ctx context.Context, speech Speech) (Result, error) {
 		defer close(reading)
 		read(life, t.media, frames)
 	}()
+	if bg, ok := t.media.(carrier.Backdrop); ok && t.script.Background != nil {
+		bg.SetBackground(t.script.Background)
+	}
 	t.opening = true
 	go t.open(life)
 	t.begin(life)
@@ -199,7 +207,8 @@ func (t *talk) frame(ctx context.Context, f carrier.Frame) {
 	t.listen(ctx, &f)
 	t.captions = nil
 	for _, step := range []func(context.Context){
-		t.drainHeard, t.flush, t.detectAnswer, t.leaveMessage, t.bargeIn, t.endUtterance, t.payOwed, t.answerDigits, t.checkReply, t.checkSilence, t.checkLimits,
+		t.drainHeard, t.flush, t.detectAnswer, t.leaveMessage, t.bargeIn, t.goOn, t.anticipate, t.endUtterance, t.awaitConsent, t.payOwed,
+		t.answerDigits, t.checkReply, t.checkSilence, t.checkLimits,
 	} {
 		if step(ctx); t.end != nil {
 			return
@@ -308,6 +317,9 @@ func (t *talk) finish(ctx context.Context, cancel context.CancelFunc) {
 	}
 	r.Reason, r.Message, r.Class, r.Duration = t.end.reason, t.end.message, t.end.class, t.now
 	r.Latency.sum()
+	if t.consent.asked > 0 && r.Consent == "" {
+		r.Consent = ConsentRefused
+	}
 }
 
 // closeDialogue closes what was opened, waiting for an opening that is under way: it ends with its context.

@@ -1,9 +1,11 @@
 package conversation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -55,6 +57,10 @@ type turn struct {
 	endCall  bool
 	local    bool    // spoken by the fallback
 	pending  *Spoken // did not fit
+	// When it was asked for, when the model began, and when text and sound came first, for Timing.
+	askedAt, begunAt, textAt, soundAt time.Time
+	soundNow                          time.Duration
+	timing                            *Timing
 }
 
 // item is a sentence.
@@ -64,6 +70,11 @@ type item struct {
 }
 
 func (u *turn) audible() bool { return u.started || u.queued > 0 }
+
+// asking tells that the turn is at the end of a question.
+func (u *turn) asking(now time.Duration) bool {
+	return u.complete && u.started && u.start+u.queued-now < time.Second && strings.HasSuffix(u.text(), "?")
+}
 
 func (m *mouth) full() bool { return m.turn != nil && m.turn.pending != nil }
 
@@ -82,7 +93,7 @@ func (t *talk) ask(ctx context.Context, r Reply, p purpose) {
 	t.cutTurn()
 	t.mouth.number++
 	r.Turn, r.AnsweredBy, r.Greeted = t.mouth.number, t.result.AnsweredBy, t.greeted
-	t.mouth.turn = &turn{id: r.Turn, reply: r, purpose: p, asked: t.now}
+	t.mouth.turn = &turn{id: r.Turn, reply: r, purpose: p, asked: t.now, askedAt: time.Now()}
 	t.still = false // each turn has its own patience
 	if t.dialogue != nil {
 		t.dialogue.Reply(r)
@@ -103,7 +114,10 @@ func (t *talk) say(ctx context.Context, s Spoken) {
 		t.tool(ctx, u, *s.Tool)
 	case s.Done:
 		t.complete(ctx, u)
+	case s.Begun:
+		u.begunAt = cmp.Or(u.begunAt, time.Now())
 	case s.Text != "":
+		u.textAt = cmp.Or(u.textAt, time.Now())
 		if n := len(u.items) - 1; n >= 0 && u.items[n].id == s.Item {
 			u.items[n].text += s.Text
 		} else {
@@ -117,6 +131,7 @@ func (t *talk) say(ctx context.Context, s Spoken) {
 // enqueue gives sound to the line.
 func (t *talk) enqueue(u *turn, s Spoken) {
 	if u.queued == 0 {
+		u.soundAt, u.soundNow = time.Now(), t.now
 		_ = t.media.Mark(u.id, "start") // fails only with Enqueue
 	}
 	err := t.media.Enqueue(u.id, s.PCM)
@@ -130,7 +145,12 @@ func (t *talk) enqueue(u *turn, s Spoken) {
 	}
 	d := audio.Duration(len(s.PCM))
 	u.queued += d
-	if n := len(u.items) - 1; n >= 0 {
+	n := len(u.items) - 1
+	if s.Item != "" && (n < 0 || u.items[n].id != s.Item) { // a realtime model's sound can be ahead of its text
+		u.items = append(u.items, item{id: s.Item})
+		n++
+	}
+	if n >= 0 {
 		u.items[n].sound += d
 	}
 }
@@ -156,11 +176,21 @@ func (t *talk) complete(ctx context.Context, u *turn) {
 	switch {
 	case u.queued > 0:
 		_ = t.media.Mark(u.id, "end")
+	case u.endCall && !t.spokeUp():
+		// No call ends without a word: the model wants to hang up and has said nothing at all.
+		t.ask(ctx, Reply{Say: phrasesIn(t.script.Language).goodbye}, purpose{name: "goodbye", fixed: true, then: func() {
+			t.hangUp(carrier.ReasonAgentHangup, "The agent ended the call.", carrier.ClassSuccess)
+		}})
 	case u.endCall || u.calls > 0:
 		t.over(u)
 	default:
 		t.turnFailed(ctx, errors.New("the reply was empty"))
 	}
+}
+
+// spokeUp reports whether the agent has said anything in the call.
+func (t *talk) spokeUp() bool {
+	return slices.ContainsFunc(t.result.Turns, func(turn Turn) bool { return turn.Role == RoleAgent })
 }
 
 // marked is playing that reached a turn's start or end.
@@ -185,13 +215,35 @@ func (t *talk) marked(ctx context.Context, e carrier.Event) {
 	if u.voice > 0 && u.start >= u.voice {
 		t.result.Latency.Turns = append(t.result.Latency.Turns, u.start-u.voice)
 	}
+	u.timing = t.timing(u)
+}
+
+// timing sums up how a turn came about whose first sound is on the line.
+func (t *talk) timing(u *turn) *Timing {
+	d := &Timing{Playout: max(u.start-u.soundNow, 0)}
+	if heard := t.ear.latest; heard != nil && u.voice > 0 && heard.last == u.voice {
+		d.Endpoint, d.Transcription = max(heard.asked-heard.last, 0), max(heard.understood.Sub(heard.committed), 0)
+	}
+	if u.voice > 0 {
+		d.VoiceToVoice = max(u.start-u.voice, 0)
+	}
+	from := u.askedAt
+	for _, step := range []struct {
+		at   time.Time
+		took *time.Duration
+	}{{u.begunAt, &d.FirstToken}, {u.textAt, &d.FirstSentence}, {u.soundAt, &d.FirstSound}} {
+		if step.at.After(from) {
+			*step.took, from = step.at.Sub(from), step.at
+		}
+	}
+	return d
 }
 
 // over is a turn that was heard to its end.
 func (t *talk) over(u *turn) {
 	t.mouth.turn, t.mouth.faults = nil, 0
 	if u.started {
-		t.put(Turn{Role: RoleAgent, Content: u.text(), Start: u.start, End: t.now})
+		t.put(Turn{Role: RoleAgent, Content: u.text(), Start: u.start, End: t.now, Timing: u.timing})
 	}
 	t.releaseHeld(false)
 	if !u.purpose.idle {
@@ -220,7 +272,7 @@ func (t *talk) cutTurn() (unheard string) {
 		t.dialogue.Interrupt(cut)
 	}
 	if u.started && heard != "" {
-		t.put(Turn{Role: RoleAgent, Content: heard, Start: u.start, End: max(u.start+played, u.start), Interrupted: true})
+		t.put(Turn{Role: RoleAgent, Content: heard, Start: u.start, End: max(u.start+played, u.start), Interrupted: true, Timing: u.timing})
 		t.lastAgent = t.now
 	}
 	t.releaseHeld(false)
@@ -237,20 +289,22 @@ func (t *talk) bargeIn(ctx context.Context) {
 	if u.audible() && backchannel(heard.text) {
 		needed = bargeInAttention
 	}
-	if heard.voice < needed || t.now-heard.last > 100*time.Millisecond {
+	if heard.vain && heard.text == "" || heard.voice < needed || t.now-heard.last > 100*time.Millisecond {
 		return
 	}
 	unheard := t.cutTurn()
 	if u.started {
-		heard.cutOff = unheard
+		heard.cutOff, heard.cutAt = unheard, t.now
 	}
 }
 
 // text is all that the turn says.
 func (u *turn) text() string {
-	texts := make([]string, len(u.items))
-	for i, it := range u.items {
-		texts[i] = it.text
+	var texts []string
+	for _, it := range u.items {
+		if it.text != "" {
+			texts = append(texts, strings.TrimSpace(it.text))
+		}
 	}
 	return strings.Join(texts, " ")
 }

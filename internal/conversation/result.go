@@ -26,6 +26,24 @@ type Turn struct {
 	Start, End time.Duration
 	// Interrupted turns hold only what was heard.
 	Interrupted bool
+	// Timing of an agent's turn; nil for others.
+	Timing *Timing
+}
+
+// Timing is how long the parts of an agent's turn took, one after the other. What did not happen is 0: a greeting
+// answers nothing, and a line that is spoken as it is needs no model.
+type Timing struct {
+	// Endpoint is from the end of the caller's voice to the decision that the caller has finished, in media time.
+	Endpoint time.Duration
+	// Transcription is from that decision to the final text; 0 when the text was there already.
+	Transcription time.Duration
+	// FirstToken is from the question to the model until it began to answer, FirstSentence from there until there was
+	// something to speak, FirstSound from there until there was sound of it.
+	FirstToken, FirstSentence, FirstSound time.Duration
+	// Playout is from the first sound until it was on the line, in media time.
+	Playout time.Duration
+	// VoiceToVoice is from the end of the caller's voice to the agent's first sound on the line, in media time.
+	VoiceToVoice time.Duration
 }
 
 // Who answered.
@@ -49,6 +67,9 @@ type Hooks struct {
 	// Turn is called for each finished turn, one at a time and in order, by a goroutine of its own: it may take its time
 	// (write to a database) without touching the sound. Run returns after the last one.
 	Turn func(Turn)
+	// Consented is called when the other side agreed to a recording (Script.Consent), by the conversation's own goroutine:
+	// it must not block. What it begins to record is recorded with consent.
+	Consented func()
 	// Fallback speaks the apology when the speech provider can not even do that. Defaults to the placeholder of
 	// audio/voice.
 	Fallback Voice
@@ -61,6 +82,9 @@ type Result struct {
 	AnsweredBy string
 	// Verdict says what AnsweredBy was concluded from.
 	Verdict string
+	// Consent is given or refused when Script.Consent had it asked for; nobody's answer is a refusal. Empty when nobody was
+	// asked.
+	Consent string
 	// Reason is CONTRACT.md §2's ended_reason, Message a sentence for people, Class on whose account it ended.
 	Reason  string
 	Message string

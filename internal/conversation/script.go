@@ -20,8 +20,10 @@ type Script struct {
 	Prompt    string
 	Objective string
 	Goals     []string
-	// Language is BCP 47. Defaults to "en".
+	// Language is BCP 47. Defaults to "en". Lines that nobody wrote are said in it (phrases.go).
 	Language string
+	// Model is the language model's name where the agent wants another than the server's default.
+	Model string
 	// VoiceID names the voice in the speech provider's terms; the built-in voices take any text.
 	VoiceID string
 	// SpeakingRate is 0.5 to 2. Defaults to 1.
@@ -42,11 +44,12 @@ type Script struct {
 	// SilenceTimeout ends the call when the caller has said nothing for so long while the agent did not speak.
 	// Defaults to 30 s; negative turns it off.
 	SilenceTimeout time.Duration
-	// IdleReminder is said after IdleAfter of the caller's silence, once for each silence. Empty or 0: no reminder.
+	// IdleReminder is said after IdleAfter of the caller's silence, once for each silence. IdleAfter 0: no reminder.
+	// Defaults to a question in Language.
 	IdleReminder string
 	IdleAfter    time.Duration
 	// Limit is the agent's call_duration, PlanLimit the plan's max_call_minutes; 0 is none. The smaller one ends the
-	// call, and Warning is said 30 s before. Warning defaults to an English sentence.
+	// call, and Warning is said 30 s before. Warning defaults to a sentence in Language.
 	Limit, PlanLimit time.Duration
 	Warning          string
 
@@ -56,8 +59,14 @@ type Script struct {
 	VoicemailMessage string
 	// ScreeningMessage answers a call-screening service. Defaults to who is calling and why.
 	ScreeningMessage string
-	// Apology is said before hanging up when speech fails. Defaults to an English sentence.
+	// Apology is said before hanging up when speech fails. Defaults to a sentence in Language.
 	Apology string
+	// Consent is how the other side is asked whether the call may be recorded: stay_on_line, verbal, or empty for not at
+	// all. ConsentPrompt is what is said; it defaults to a sentence in Language. See consent.go.
+	Consent       string
+	ConsentPrompt string
+	// Background is sound under the agent's voice, played in a loop for the whole call, as loud as it is. nil is none.
+	Background []int16
 	// Transfers are the places that the agent may hand a call to, by name.
 	Transfers map[string]string
 	// ReplyTimeout is how late the first sound of a reply may be before the provider counts as failed. Defaults to 8 s.
@@ -71,6 +80,14 @@ const (
 	VoicemailContinue     = "continue"
 )
 
+// Values of Script.Consent.
+const (
+	// ConsentStayOnLine tells of the recording; who stays on the line agrees.
+	ConsentStayOnLine = "stay_on_line"
+	// ConsentVerbal asks, and records only after a yes.
+	ConsentVerbal = "verbal"
+)
+
 // withDefaults fills what was left empty.
 func (s Script) withDefaults() Script {
 	or := func(p *string, text string) {
@@ -81,8 +98,16 @@ func (s Script) withDefaults() Script {
 	or(&s.Language, "en")
 	or(&s.Patience, "medium")
 	or(&s.Voicemail, VoicemailHangUp)
-	or(&s.Warning, "I am sorry, our time on this call is nearly over. We have about thirty seconds left.")
-	or(&s.Apology, "I am sorry, I am having technical difficulties. Please try again later. Goodbye.")
+	lines := phrasesIn(s.Language)
+	or(&s.Warning, lines.warning)
+	or(&s.Apology, lines.apology)
+	or(&s.IdleReminder, lines.reminder)
+	switch s.Consent {
+	case ConsentStayOnLine:
+		or(&s.ConsentPrompt, lines.notice)
+	case ConsentVerbal:
+		or(&s.ConsentPrompt, lines.question)
+	}
 	or(&s.ScreeningMessage, s.introduction())
 	or(&s.VoicemailMessage, s.Greeting)
 	or(&s.VoicemailMessage, s.introduction())
@@ -100,17 +125,18 @@ func (s Script) withDefaults() Script {
 
 // introduction says who calls and why, for lines that nobody wrote.
 func (s Script) introduction() string {
-	text := "Hello, this is "
+	lines := phrasesIn(s.Language)
+	text := lines.hello
 	if s.AgentName == "" {
-		text += "an automated assistant"
+		text += lines.assistant
 	} else {
 		text += s.AgentName
 	}
 	if s.Company != "" {
-		text += " from " + s.Company
+		text += lines.from + s.Company
 	}
 	if s.Objective != "" {
-		text += ". I am calling about the following: " + s.Objective
+		text += lines.about + s.Objective
 	}
 	return endSentence(text)
 }

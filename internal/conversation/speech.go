@@ -42,6 +42,13 @@ type Dialogue interface {
 	Close() error
 }
 
+// Anticipator is a Dialogue that can think ahead. Anticipate tells of the Reply that will be asked for if the other side
+// says no more; Turn is not set. Nothing may be heard or done of it before a Reply that asks the same; one that asks
+// anything else makes it void, as does the next Anticipate.
+type Anticipator interface {
+	Anticipate(r Reply)
+}
+
 // Heard is 20 ms from the other side with what the line and the conversation know of it.
 type Heard struct {
 	// Frame is valid during the call of Hear only.
@@ -63,6 +70,9 @@ type Utterance struct {
 	Text string
 	// Final text does not change any more. A Final without text was no speech.
 	Final bool
+	// Stable text holds all that was said so far: if nothing more is said, it is the final one. A Cascade's brain begins
+	// to think about it before the pause is long enough.
+	Stable bool
 	// Done tells that the listener itself is sure that the speaker has finished: no need to wait for a longer pause. Its
 	// text may come later.
 	Done bool
@@ -95,8 +105,8 @@ type Cut struct {
 	Text string
 }
 
-// Spoken is a piece of an agent's turn, in order: for each item its text and then its sound, ToolCalls, at last Done or
-// Err. Exactly one of the fields besides Turn and Item is set.
+// Spoken is a piece of an agent's turn, in order: Begun if that is known, for each item its text and then its sound,
+// ToolCalls, at last Done or Err. Exactly one of the fields besides Turn and Item is set.
 type Spoken struct {
 	Turn uint64
 	// Item names the sentence or the model's item that Text and PCM belong to.
@@ -106,8 +116,10 @@ type Spoken struct {
 	// PCM of the item, 8 kHz. It is not changed by anybody afterwards.
 	PCM  []int16
 	Tool *ToolCall
-	Done bool
-	Err  error
+	// Begun tells that the model has begun to answer; there is nothing to hear yet. It is for Timing.
+	Begun bool
+	Done  bool
+	Err   error
 }
 
 // ToolCall is an action that the model takes.

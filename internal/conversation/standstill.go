@@ -28,7 +28,7 @@ func (t *talk) late(ctx context.Context) {
 	err := fmt.Errorf("nothing came from the speech provider for %v", t.script.ReplyTimeout)
 	switch u := t.ear.waiting; {
 	case u != nil:
-		t.understood(ctx, Utterance{ID: u.id, Text: u.text, Final: true})
+		t.understood(ctx, lateText(u))
 	case t.mouth.turn != nil && !t.opening:
 		t.turnFailed(ctx, err)
 	default:

@@ -56,6 +56,70 @@ func sentences(text string) (all []string) {
 	return all
 }
 
+// Cutter cuts a text that is being written into what is spoken piece by piece: sentences, and first of all a clause, so
+// that there is something to hear soon. Its texts are plain: what would be markup on a page is left out.
+type Cutter struct {
+	text   string
+	spoken bool
+}
+
+// firstClause is how short the first piece may be, in bytes: a word alone would sound cut off.
+const firstClause = 24
+
+// Push takes the next piece of the text and returns what is complete by it.
+func (c *Cutter) Push(piece string) (all []string) {
+	c.text += piece
+	for {
+		end := c.end()
+		if end == 0 {
+			return all
+		}
+		if s := plain(c.text[:end]); s != "" {
+			all = append(all, s)
+			c.spoken = true
+		}
+		c.text = c.text[end:]
+	}
+}
+
+// Rest is what is left at the text's end.
+func (c *Cutter) Rest() []string {
+	all := sentences(plain(c.text))
+	c.text = ""
+	return all
+}
+
+// end is where the first complete piece ends, 0 for none. A mark counts when a space follows: 3.5 goes on.
+func (c *Cutter) end() int {
+	start := len(c.text) - len(strings.TrimLeft(c.text, " \n"))
+	space := 0
+	for i, r := range c.text[start:] {
+		i += start
+		end := i + utf8.RuneLen(r)
+		follows := end < len(c.text) && (c.text[end] == ' ' || c.text[end] == '\n')
+		switch {
+		case strings.ContainsRune("。！？।", r), r == '\n' && i > start:
+			return end
+		case follows && strings.ContainsRune(sentenceMarks, r) && (end-start > 20 || !c.spoken && end-start > 5):
+			return end
+		case follows && !c.spoken && strings.ContainsRune(",;:–—", r) && end-start >= firstClause:
+			return end
+		case r == ' ':
+			if end-start > maxSentence && space > start {
+				return space
+			}
+			space = end
+		}
+	}
+	return 0
+}
+
+// plain leaves out what is only for the eye.
+func plain(text string) string {
+	text = strings.NewReplacer("**", "", "__", "", "`", "").Replace(text)
+	return strings.Join(strings.Fields(strings.TrimLeft(text, "#*- \n")), " ")
+}
+
 // backchannels are what people say to show that they listen.
 var backchannels = map[string]bool{
 	"mhm": true, "mm": true, "hm": true, "hmm": true, "uh": true, "huh": true, "aha": true, "ah": true, "oh": true,

@@ -3,8 +3,20 @@ package conversation
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
+
+	"github.com/callwright/callwright/internal/carrier"
 )
+
+// What a model may do in one call: it can be talked into things, or be caught in a loop with a menu.
+const (
+	maxActions  = 30 // tool calls in sum
+	maxTransfer = 3  // transfers that fail
+)
+
+var digitString = regexp.MustCompile(`^[0-9*#A-Dw]{1,32}$`)
 
 // toolDone is a tool call that has ended.
 type toolDone struct {
@@ -26,28 +38,49 @@ func (t *talk) tool(ctx context.Context, u *turn, call ToolCall) {
 		u.endCall = true
 		return
 	}
+	if t.acted++; t.acted > maxActions {
+		t.settle(u.id, call.ID, errors.New("no more tools in this call; talk, or end it"))
+		return
+	}
 	var args struct{ Digits, To string }
 	if err := json.Unmarshal(call.Arguments, &args); err != nil {
 		t.settle(u.id, call.ID, fmt.Errorf("the arguments are not JSON: %w", err))
 		return
 	}
-	var do func() error
-	switch call.Name {
-	case ToolPressDigits:
-		do = func() error { return t.leg.SendDigits(ctx, args.Digits) }
-	case ToolTransfer:
-		target, ok := t.script.Transfers[args.To]
-		if !ok {
-			t.settle(u.id, call.ID, fmt.Errorf("there is no place %q to transfer to", args.To))
-			return
-		}
-		do = func() error { return t.leg.Transfer(ctx, target) }
-	default:
-		t.settle(u.id, call.ID, fmt.Errorf("there is no tool %q", call.Name))
+	do, err := t.action(ctx, call.Name, args.Digits, args.To)
+	if err != nil {
+		t.settle(u.id, call.ID, err)
 		return
 	}
 	t.calls++
 	go func() { t.tools <- toolDone{u.id, call.ID, outcome(do())} }()
+}
+
+// action is what a tool does, or why it may not.
+func (t *talk) action(ctx context.Context, name, digits, to string) (func() error, error) {
+	switch name {
+	case ToolPressDigits:
+		switch {
+		case t.script.Direction == carrier.Inbound:
+			return nil, errors.New("keys are pressed in calls that we made only")
+		case !digitString.MatchString(digits):
+			return nil, fmt.Errorf("%q are no digits", digits)
+		}
+		return func() error { return t.leg.SendDigits(ctx, digits) }, nil
+	case ToolTransfer:
+		target, ok := t.script.Transfers[to]
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("there is no place %q to transfer to", to)
+		case t.result.AnsweredBy == AnsweredByVoicemail:
+			return nil, errors.New("an answering machine is not transferred")
+		case t.transfers >= maxTransfer || t.transferring:
+			return nil, errors.New("the transfer does not work; go on without it")
+		}
+		t.transfers, t.transferring = t.transfers+1, true
+		return func() error { return t.leg.Transfer(ctx, target) }, nil
+	}
+	return nil, fmt.Errorf("there is no tool %q", name)
 }
 
 func outcome(err error) json.RawMessage {
@@ -65,6 +98,7 @@ func (t *talk) settle(turn uint64, id string, err error) {
 
 func (t *talk) toolDone(r toolDone) {
 	t.calls--
+	t.transferring = t.transferring && t.calls > 0
 	t.answerTool(r)
 }
 
