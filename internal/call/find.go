@@ -13,8 +13,10 @@ import (
 
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/ent/call"
+	"github.com/callwright/callwright/ent/predicate"
 	"github.com/callwright/callwright/internal/fault"
 	"github.com/callwright/callwright/internal/filter"
+	"github.com/callwright/callwright/internal/store"
 )
 
 // Search selects calls as the tool server does (spec: MCP tools, list_calls). The zero value is the first page of all
@@ -58,7 +60,7 @@ func Find(ctx context.Context, c *ent.Client, q Search) ([]*ent.Call, int64, err
 	if q.OldestFirst {
 		order = []call.OrderOption{call.ByCreatedAt(), call.ByID()}
 	}
-	rows, err := page(ctx, c, matching, order, q.Offset, q.Limit)
+	rows, err := pageByIDs(ctx, c, matching, order, q.Offset, q.Limit)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -67,6 +69,27 @@ func Find(ctx context.Context, c *ent.Client, q Search) ([]*ent.Call, int64, err
 	}
 	n, err := count()
 	return rows, n, err
+}
+
+// pageByIDs finds the ids of a page first, which an index answers alone, and then reads its rows.
+func pageByIDs(ctx context.Context, c *ent.Client, matching *ent.CallQuery, order []call.OrderOption, skip, take int) ([]*ent.Call, error) {
+	ids, err := matching.Clone().Order(order...).Offset(skip).Limit(take).IDs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("find a page of calls: %w", err)
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := c.Call.Query().Where(call.IDIn(ids...)).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read a page of calls: %w", err)
+	}
+	at := make(map[uuid.UUID]int, len(ids))
+	for i, id := range ids {
+		at[id] = i
+	}
+	slices.SortFunc(rows, func(a, b *ent.Call) int { return at[a.ID] - at[b.ID] })
+	return rows, nil
 }
 
 // kept is how many calls the workspace of ctx has, as its counter knows it.
@@ -94,19 +117,24 @@ func (q Search) query(c *ent.Client) (*ent.CallQuery, error) {
 	if !q.IncludeTest {
 		m.Where(call.Test(false))
 	}
+	// A contact and a number have few calls: their index it shall be, whatever else is asked.
+	equal := func(column string, v any) predicate.Call { return sql.FieldEQ(column, v) }
+	if q.ContactID != nil || q.ToNumber != "" {
+		equal = func(column string, v any) predicate.Call { return store.EqualByRow(column, v) }
+	}
 	if q.AgentID != nil {
-		m.Where(call.AgentID(*q.AgentID))
+		m.Where(equal(call.FieldAgentID, *q.AgentID))
 	}
 	if q.ContactID != nil {
 		m.Where(call.ContactID(*q.ContactID))
 	}
 	if q.CampaignID != nil {
-		m.Where(call.CampaignID(*q.CampaignID))
+		m.Where(equal(call.FieldCampaignID, *q.CampaignID))
 	}
 	for _, f := range []struct{ name, column, text string }{
 		{"status", call.FieldStatus, q.Status}, {"direction", call.FieldDirection, q.Direction},
 		{"answered_by", call.FieldAnsweredBy, q.AnsweredBy},
-		{"to_number", call.FieldToNumber, q.ToNumber}, {"from_number", call.FieldFromNumber, q.FromNumber},
+		{"from_number", call.FieldFromNumber, q.FromNumber}, {"to_number", call.FieldToNumber, q.ToNumber},
 	} {
 		texts, fixed := enumTexts[f.name]
 		switch {
@@ -117,7 +145,11 @@ func (q Search) query(c *ent.Client) (*ent.CallQuery, error) {
 		case !utf8.ValidString(f.text) || strings.IndexByte(f.text, 0) >= 0:
 			return nil, fault.Invalidf("%s must be text without NUL characters", f.name)
 		}
-		m.Where(sql.FieldEQ(f.column, f.text))
+		if f.column == call.FieldToNumber {
+			m.Where(call.ToNumber(f.text))
+			continue
+		}
+		m.Where(equal(f.column, f.text))
 	}
 	if q.MinDuration != nil {
 		m.Where(call.DurationGTE(*q.MinDuration))

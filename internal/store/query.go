@@ -24,6 +24,18 @@ func SkipLocked(s *sql.Selector) {
 	}
 }
 
+// EqualByRow is sql.FieldEQ for a column whose index would be the wrong one to use: SQLite, which keeps no statistics here,
+// takes any two for equally good. PostgreSQL decides for itself.
+func EqualByRow(name string, v any) func(*sql.Selector) {
+	return func(s *sql.Selector) {
+		column := s.C(name)
+		if s.Dialect() == dialect.SQLite {
+			column = "+" + column
+		}
+		s.Where(sql.P(func(b *sql.Builder) { b.WriteString(column).WriteOp(sql.OpEQ).Arg(v) }))
+	}
+}
+
 // OrderText orders a query by a text column by code point, which both databases do alike.
 func OrderText(name string, desc bool) func(*sql.Selector) {
 	return func(s *sql.Selector) {

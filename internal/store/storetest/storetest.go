@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/callwright/callwright/internal/store"
@@ -55,7 +56,28 @@ func Postgres(t testing.TB) *store.DB {
 	s := server(t)
 	template, err := postgresTemplate()
 	require.NoError(t, err)
-	return open(t, store.Config{DatabaseURL: create(t, s, template)})
+	url := create(t, s, template)
+	db := open(t, store.Config{DatabaseURL: url})
+	urls.Store(db, url)
+	t.Cleanup(func() { urls.Delete(db) })
+	return db
+}
+
+// urls are those of the PostgreSQL databases that are open.
+var urls sync.Map
+
+// Settle does what PostgreSQL does by itself some time after many rows were written: it takes statistics and notes which
+// pages all may see. On SQLite there is nothing to do. For benchmarks.
+func Settle(t testing.TB, db *store.DB) {
+	t.Helper()
+	url, ok := urls.Load(db)
+	if !ok {
+		return
+	}
+	c, err := pgx.Connect(t.Context(), url.(string))
+	require.NoError(t, err)
+	_, err = c.Exec(t.Context(), "VACUUM ANALYZE")
+	require.NoError(t, errors.Join(err, c.Close(t.Context())))
 }
 
 // PostgresURL is the URL of a fresh PostgreSQL database without tables, for tests of the whole program.
