@@ -47,6 +47,9 @@ var layers = map[string][]string{
 	"internal/carrier/sandbox": {"internal/carrier", "internal/audio", "internal/audio/voice", "internal/phone",
 		"internal/fault"},
 	"internal/carrier/rtp": {"internal/carrier", "internal/audio", "internal/fault"},
+	// how two telephones agree on sound, and real trunks
+	"internal/carrier/sdp": {},
+	"internal/carrier/sip": {"internal/carrier", "internal/carrier/rtp", "internal/carrier/sdp", "internal/audio", "internal/phone"},
 	// what lists are filtered and ordered by
 	"internal/filter": {"internal/store", "internal/fault"},
 	// text messages
@@ -94,7 +97,7 @@ var layers = map[string][]string{
 var owners = map[string][]string{
 	"internal/identity":     {"workspace", "user", "apikey", "session", "pairing", "link", "tally", "auditentry", "toolaccess"},
 	"internal/agent":        {"agent", "phonenumber", "action"},
-	"internal/call":         {"call", "turn", "callcount"},
+	"internal/call":         {"call", "turn", "callcount", "callspan"},
 	"internal/contact":      {"contact", "customfield"},
 	"internal/policy":       {"donotcall", "dialdecision"},
 	"internal/campaign":     {"campaign", "enrollment"},
@@ -107,7 +110,7 @@ var owners = map[string][]string{
 // entities are the client's fields for the tables, as they stand in x.<Entity>.Create().
 var entities = map[string]string{
 	"workspace": "Workspace", "user": "User", "apikey": "APIKey", "agent": "Agent", "phonenumber": "PhoneNumber",
-	"call": "Call", "turn": "Turn", "callcount": "CallCount", "action": "Action", "contact": "Contact",
+	"call": "Call", "turn": "Turn", "callcount": "CallCount", "callspan": "CallSpan", "action": "Action", "contact": "Contact",
 	"customfield": "CustomField", "donotcall": "DoNotCall", "dialdecision": "DialDecision", "campaign": "Campaign",
 	"enrollment": "Enrollment", "callanalysis": "CallAnalysis", "calltag": "CallTag", "delivery": "Delivery",
 	"idempotencykey": "IdempotencyKey", "session": "Session", "pairing": "Pairing", "link": "Link", "tally": "Tally",

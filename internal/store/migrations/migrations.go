@@ -5,7 +5,7 @@
 // added to a new file by hand before its first commit: the foreign keys, whose names end in _same_ws (the difference
 // leaves such names alone). A key between owned tables contains workspace_id on both sides, so that no row can point into
 // another workspace. On SQLite a foreign key can only be written inside CREATE TABLE, and a change that rebuilds a table
-// must repeat its keys and begin with "-- +goose NO TRANSACTION", or dropping the old table deletes what refers to it.
+// must repeat its keys (and triggers, where the table has some) and begin with "-- +goose NO TRANSACTION", or dropping the old table deletes what refers to it.
 // Keep changes additive.
 package migrations
 
