@@ -49,8 +49,8 @@ type talk struct {
 	done     <-chan struct{}   // of Run's context; nil when it was seen
 	deadline time.Duration     // of a last line, 0 for none
 
-	ear    ear
-	mouth  mouth
+	ear     ear
+	mouth   mouth
 	answer  answer
 	consent consent
 	tools   chan toolDone

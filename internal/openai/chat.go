@@ -43,6 +43,8 @@ type ToolCall struct {
 type Chat struct {
 	Messages []Message
 	Tools    []Tool
+	// Model is another model of the server. Defaults to Config.Model.
+	Model string
 	// Temperature and Effort are left out where the model does not know them. Default to the model's own.
 	Temperature float32
 	Effort      string
@@ -52,7 +54,7 @@ type Chat struct {
 
 func (c Chat) request(model string) goopenai.ChatCompletionRequest {
 	r := goopenai.ChatCompletionRequest{
-		Model: model, Stream: true, Temperature: c.Temperature, ReasoningEffort: c.Effort, MaxCompletionTokens: c.MaxTokens,
+		Model: or(c.Model, model), Stream: true, Temperature: c.Temperature, ReasoningEffort: c.Effort, MaxCompletionTokens: c.MaxTokens,
 	}
 	for _, t := range c.Tools {
 		r.Tools = append(r.Tools, goopenai.Tool{Type: goopenai.ToolTypeFunction, Function: &goopenai.FunctionDefinition{

@@ -1,8 +1,9 @@
 // Package openai talks to servers that speak the OpenAI API: OpenAI itself, and the many that imitate it more or less.
 //
 // [Client.Complete] asks for one JSON value of a given schema and returns nothing that does not satisfy it; servers
-// without schema support are asked in words. [Client.Stream] gives a chat's text as it is written. Texts of strangers
-// (transcripts, pages) go into [Prompt.Data] and stay data.
+// without schema support are asked in words. [Client.Stream] gives a chat's text as it is written, [Client.Transcribe]
+// the text of a sound, [Client.Speak] the sound of a text. Texts of strangers (transcripts, pages) go into [Prompt.Data]
+// and stay data.
 //
 // The addresses are the operator's own settings and trusted: they may be private, and a proxy of the environment is
 // used. Addresses that users choose belong to package egress.
@@ -67,9 +68,14 @@ func (c Config) LogValue() slog.Value {
 type Client struct {
 	config Config
 	server *goopenai.Client
+	do     doer
 	own    *http.Transport
+	single *http.Transport // for requests that want a connection of their own
 	// format is the strictest format that the server is known to take, learned from its refusals.
 	format atomic.Int32
+	// wholeTexts is set when the server refuses to stream transcriptions, speaking is how it takes requests for speech.
+	wholeTexts atomic.Bool
+	speaking   atomic.Int32
 }
 
 // New returns a client without contacting the server. Close ends its idle connections.
@@ -97,9 +103,20 @@ func New(c Config) (*Client, error) {
 		client.own.MaxIdleConnsPerHost = 16 // calls at once talk to the same server
 		c.Transport = client.own
 	}
+	single := c.Transport
+	if client.own != nil {
+		client.single = client.own.Clone()
+		client.single.DisableKeepAlives = true
+		single = client.single
+	}
+	client.config = c
+	client.do = doer{
+		http: &http.Client{Transport: c.Transport, CheckRedirect: stay}, fresh: &http.Client{Transport: single, CheckRedirect: stay},
+		max: c.MaxAnswer,
+	}
 	settings := goopenai.DefaultConfig(c.Key)
 	settings.BaseURL = strings.TrimRight(c.URL, "/")
-	settings.HTTPClient = doer{http: &http.Client{Transport: c.Transport, CheckRedirect: stay}, max: c.MaxAnswer}
+	settings.HTTPClient = client.do
 	client.server = goopenai.NewClientWithConfig(settings)
 	return client, nil
 }
@@ -108,6 +125,7 @@ func New(c Config) (*Client, error) {
 func (c *Client) Close() {
 	if c.own != nil {
 		c.own.CloseIdleConnections()
+		c.single.CloseIdleConnections()
 	}
 }
 

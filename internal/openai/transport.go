@@ -36,8 +36,8 @@ const maxErrorBody = 64 << 10
 // doer sends go-openai's requests: it bounds the answers, notes what the library drops, and brings the event streams of
 // odd servers into the one form the library reads.
 type doer struct {
-	http *http.Client
-	max  int64
+	http, fresh *http.Client
+	max         int64
 }
 
 // stay follows no redirect: it would turn the POST into a GET, and the key is for this server.
@@ -45,7 +45,11 @@ func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse
 
 // Do implements goopenai.HTTPDoer.
 func (d doer) Do(req *http.Request) (*http.Response, error) {
-	resp, err := d.http.Do(req)
+	client := d.http
+	if req.Context().Value(freshKey{}) != nil {
+		client = d.fresh
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
 	}
