@@ -60,6 +60,8 @@ var layers = map[string][]string{
 	// the built-in speech, without a provider
 	"internal/conversation/scripted": {"internal/conversation", "internal/audio", "internal/audio/voice", "internal/carrier",
 		"internal/fault"},
+	// speech by one realtime model
+	"internal/conversation/realtime": {"internal/conversation", "internal/conversation/scripted", "internal/audio", "internal/openai"},
 	// 3: the rules; never protobuf
 	"internal/identity": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/policy", "internal/secret"},
 	"internal/agent":    {"ent", "internal/store", "internal/fault", "internal/phone", "internal/secret", "internal/egress"},
@@ -83,6 +85,7 @@ var layers = map[string][]string{
 	// 5: clients of the gRPC services, and the listeners
 	"internal/mcp":  {"gen", "internal/fault"},
 	"internal/rest": {"gen", "internal/fault", "internal/throttle"},
+	"internal/portal": {"gen", "internal/fault"},
 	// a plugin of buf; gen is being written while it runs
 	"internal/rest/remarks": {},
 	// for tests: answers against the OpenAPI description
@@ -131,6 +134,7 @@ var fenced = map[string][]string{
 		"internal/agent", "cmd/callwright", "internal/analysis"},
 	"github.com/emiago/sipgo":           {"internal/carrier/sip"},
 	"github.com/sashabaranov/go-openai": {"internal/openai"},
+	"github.com/coder/websocket":        {"internal/openai"},
 	"code.dny.dev/ssrf":                 {"internal/egress"},
 }
 

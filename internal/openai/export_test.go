@@ -1,0 +1,4 @@
+package openai
+
+// DecodeRealtime lets the fuzzer at what the reader does.
+var DecodeRealtime = decodeRealtime
