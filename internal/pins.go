@@ -27,7 +27,6 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/lmittmann/tint"
 	_ "github.com/mark3labs/mcp-go/server"
-	_ "github.com/pion/rtcp"
 	_ "github.com/pressly/goose/v3"
 	_ "github.com/pressly/goose/v3/lock"
 	_ "github.com/prometheus/client_golang/prometheus/promhttp"
