@@ -3,19 +3,18 @@ package call
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"entgo.io/ent/dialect/sql"
-	"github.com/google/uuid"
 
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/internal/fault"
+	"github.com/callwright/callwright/internal/filter"
 )
 
 // Query selects a page of calls (spec: Calls, GET /call; CONTRACT.md §2).
 type Query struct {
-	// Skip is how many rows to skip, 0 or more.
+	// Skip is how many rows to skip, 0 to filter.MaxSkip.
 	Skip int
 	// Take is how many to return, 1 or more; more than 200 count as 200. Defaults to 10.
 	Take *int
@@ -39,8 +38,8 @@ const deepPage = 1000
 func List(ctx context.Context, c *ent.Client, q Query) (Page, error) {
 	take := 10
 	switch {
-	case q.Skip < 0:
-		return Page{}, fault.Invalidf("skip must be 0 or more")
+	case q.Skip < 0 || q.Skip > filter.MaxSkip:
+		return Page{}, fault.Invalidf("skip must be 0 to %d", filter.MaxSkip)
 	case q.Take != nil && *q.Take < 1:
 		return Page{}, fault.Invalidf("take must be 1 or more")
 	case q.Take != nil:
@@ -63,17 +62,25 @@ func List(ctx context.Context, c *ent.Client, q Query) (Page, error) {
 		matching.Where(func(s *sql.Selector) { s.Where(where(s)) })
 	}
 	p := Page{CurrentPage: q.Skip/take + 1}
+	count := func() (int64, error) {
+		if where == nil {
+			return total(ctx, c)
+		}
+		return counted(ctx, matching)
+	}
+	if q.Skip >= deepPage { // where skipping costs more than counting, nothing is skipped in vain
+		if p.Total, err = count(); err != nil || p.Total <= int64(q.Skip) {
+			return p, err
+		}
+	}
 	if p.Calls, err = page(ctx, c, matching, order, q.Skip, take); err != nil {
 		return Page{}, err
 	}
 	// A page that is not full, or the first, proves the total by itself.
-	switch n := len(p.Calls); {
-	case n < take && (n > 0 || q.Skip == 0):
+	if n := len(p.Calls); n < take && (n > 0 || q.Skip == 0) {
 		p.Total = int64(q.Skip + n)
-	case where == nil:
-		p.Total, err = total(ctx, c)
-	default:
-		p.Total, err = counted(ctx, matching)
+	} else if p.Total == 0 {
+		p.Total, err = count()
 	}
 	return p, err
 }
@@ -87,28 +94,14 @@ func counted(ctx context.Context, q *ent.CallQuery) (int64, error) {
 }
 
 func page(ctx context.Context, c *ent.Client, matching *ent.CallQuery, order []call.OrderOption, skip, take int) ([]*ent.Call, error) {
-	q := matching.Clone().Order(order...).Offset(skip).Limit(take)
 	if skip < deepPage {
-		rows, err := q.All(ctx)
+		rows, err := matching.Clone().Order(order...).Offset(skip).Limit(take).All(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("list calls: %w", err)
 		}
 		return rows, nil
 	}
-	ids, err := q.IDs(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("find a page of calls: %w", err)
-	}
-	rows, err := c.Call.Query().Where(call.IDIn(ids...)).All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read a page of calls: %w", err)
-	}
-	at := make(map[uuid.UUID]int, len(ids))
-	for i, id := range ids {
-		at[id] = i
-	}
-	slices.SortFunc(rows, func(a, b *ent.Call) int { return at[a.ID] - at[b.ID] })
-	return rows, nil
+	return pageByIDs(ctx, c, matching, order, skip, take)
 }
 
 // newest is the default order. id breaks ties, which are frequent: created_at is in milliseconds.

@@ -32,7 +32,8 @@ func (r *rig) many(n int) []uuid.UUID {
 			out = append(out, id)
 			batch = append(batch, r.db.Ent().Call.Create().SetID(id).SetWorkspaceID(r.workspace).SetDirection("outbound").
 				SetStatus(status).SetToNumber(fmt.Sprintf("+1500%07d", i)).SetFromNumber(call.SandboxNumber).SetAgentID(r.agent).
-				SetDuration(i%100).SetCreatedAt(start.Add(time.Duration(i)*time.Millisecond)))
+				SetDuration(i%100).SetCreatedAt(start.Add(time.Duration(i)*time.Millisecond)).
+				SetQueuedAt(start.Add(time.Duration(i)*time.Millisecond)))
 		}
 		require.NoError(r.t, r.db.Ent().Call.CreateBulk(batch...).Exec(r.system))
 	}
@@ -54,7 +55,7 @@ func TestPagesFollowSkipAndTake(t *testing.T) {
 			{0, nil, 10, 1}, {5, nil, 10, 1}, {10, nil, 10, 2}, {15, ptr(10), 10, 2}, {0, ptr(1), 1, 1}, {7, ptr(3), 3, 3},
 			{0, ptr(200), 200, 1}, {0, ptr(201), 200, 1}, {400, ptr(100_000), 200, 3}, {2490, ptr(10), 10, 250},
 			{2500, ptr(10), 3, 251}, {999, ptr(5), 5, 200}, {1000, ptr(5), 5, 201}, {1001, ptr(200), 200, 6},
-			{2503, nil, 0, 251}, {1_000_000_000, nil, 0, 100_000_001},
+			{2503, nil, 0, 251}, {1_000_000_000, nil, 0, 100_000_001}, {1<<31 - 2, ptr(1), 0, 1<<31 - 1},
 		} {
 			p, err := call.List(r.ctx, db.Ent(), call.Query{Skip: c.skip, Take: c.take})
 			require.NoError(t, err)
@@ -65,7 +66,7 @@ func TestPagesFollowSkipAndTake(t *testing.T) {
 				require.Equal(t, all[c.skip:c.skip+c.rows], ids(p.Calls...), "%+v", c)
 			}
 		}
-		for _, q := range []call.Query{{Skip: -1}, {Take: ptr(0)}, {Take: ptr(-1)}} {
+		for _, q := range []call.Query{{Skip: -1}, {Skip: 1<<31 - 1}, {Take: ptr(0)}, {Take: ptr(-1)}} {
 			_, err := call.List(r.ctx, db.Ent(), q)
 			requireCode(t, err, "validation_failed")
 		}
@@ -134,13 +135,15 @@ func TestCallsAreOrderedAlikeOnBothDatabases(t *testing.T) {
 			`{"status":"asc"}`:      "42351",
 			`[{"status":"desc"},{"created_at":"asc"}]`:                  "15342",
 			` [{"status":"asc"}, {"from":"desc"}, {"duration":"asc"}] `: "42351",
-			`{"status":"asc","created_at":"desc"}`:                      "24351",
-			`{"created_at":"desc","status":"asc"}`:                      "25134",
+			`[{"status":"asc"},{"created_at":"desc"}]`:                  "24351",
+			`[{"created_at":"desc"},{"status":"asc"}]`:                  "25134",
 		} {
 			require.Equal(t, want, r.list(call.Query{OrderBy: order}), order)
 		}
 		for order, path := range map[string]string{
-			`{"nope":"asc"}`: "orderBy.nope", `{"workspace_id":"asc"}`: "orderBy.workspace_id", `{"to":"up"}`: "orderBy.to",
+			`{"status":"asc","created_at":"desc"}`: "orderBy", `[{"to":"asc"},{"status":"asc","to":"desc"}]`: "orderBy[1]",
+			`{"to":"asc","to":"desc"}`: "orderBy",
+			`{"nope":"asc"}`:           "orderBy.nope", `{"workspace_id":"asc"}`: "orderBy.workspace_id", `{"to":"up"}`: "orderBy.to",
 			`{"to":"ASC"}`: "orderBy.to", `{"to":1}`: "orderBy.to", `{"to":{"sort":"asc"}}`: "orderBy.to", `"to"`: "orderBy", `5`: "orderBy",
 			`null x`: "orderBy", `[{"to":"asc"},{"to":"desc"}]`: "orderBy[1].to", `[["to"]]`: "orderBy[0]", `["to"]`: "orderBy[0]",
 			`[{"to":"asc"},{"from":"asc"},{"status":"asc"},{"duration":"asc"}]`: "orderBy",

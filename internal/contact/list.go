@@ -63,12 +63,15 @@ func byName(column string, desc bool) func(*sql.Selector) {
 	}
 }
 
+// deepPage is from where on a list counts before it skips.
+const deepPage = 1000
+
 // List returns a page of the contacts of the workspace in ctx, newest first unless OrderBy says otherwise.
 func List(ctx context.Context, c *ent.Client, q Query) (Page, error) {
 	take := 10
 	switch {
-	case q.Skip < 0:
-		return Page{}, fault.Invalidf("skip must be 0 or more")
+	case q.Skip < 0 || q.Skip > filter.MaxSkip:
+		return Page{}, fault.Invalidf("skip must be 0 to %d", filter.MaxSkip)
 	case q.Take != nil && *q.Take < 1:
 		return Page{}, fault.Invalidf("take must be 1 or more")
 	case q.Take != nil:
@@ -86,11 +89,18 @@ func List(ctx context.Context, c *ent.Client, q Query) (Page, error) {
 	if where != nil {
 		matching.Where(func(s *sql.Selector) { s.Where(where(s)) })
 	}
+	p := Page{CurrentPage: q.Skip/take + 1}
+	if q.Skip >= deepPage { // where skipping costs more than counting, nothing is skipped in vain
+		n, err := matching.Clone().Count(ctx)
+		if err != nil || n <= q.Skip {
+			p.Total = n
+			return p, err
+		}
+	}
 	rows := matching.Clone().Offset(q.Skip).Limit(take)
 	for _, by := range orders {
 		rows.Order(contact.OrderOption(by))
 	}
-	p := Page{CurrentPage: q.Skip/take + 1}
 	if p.Contacts, err = rows.All(ctx); err != nil {
 		return Page{}, fmt.Errorf("list contacts: %w", err)
 	}

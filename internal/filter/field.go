@@ -59,14 +59,14 @@ func (f Field) isNull(is bool) Predicate {
 	}
 }
 
-// compare compiles one comparison with a value. Values from brackets are all texts, so numbers and times may be texts.
-func (f Field) compare(path, op string, v any, fold bool) (Predicate, error) {
+// compare compiles one comparison with a value; a number may be a text where texts are all there is.
+func (f Field) compare(path, op string, v any, fold, texts bool) (Predicate, error) {
 	switch f.Kind {
 	case Time:
 		return f.compareTime(path, op, v)
 	case Int:
 		n, err := strconv.ParseInt(fmt.Sprint(v), 10, 64)
-		if _, isNumber := v.(json.Number); err != nil || !isNumber && !isText(v) {
+		if _, isNumber := v.(json.Number); err != nil || !isNumber && !(texts && isText(v)) {
 			return nil, refuse(path, "must be an integer")
 		}
 		return f.write(op, n), nil

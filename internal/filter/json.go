@@ -29,7 +29,7 @@ func (f *filter) json(path, name, column string, v any) (Predicate, error) {
 			return nil, refuse(path+"."+shown(op), "is not an operator of %s, which has equals", name)
 		}
 	}
-	keys, err := jsonKeys(path+".path", members["path"])
+	keys, err := f.jsonKeys(path+".path", members["path"])
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,8 @@ func (f *filter) json(path, name, column string, v any) (Predicate, error) {
 	return nil, refuse(at, "must be a text, number, boolean or null")
 }
 
-func jsonKeys(path string, v any) ([]string, error) {
-	if one, ok := v.(string); ok {
+func (f *filter) jsonKeys(path string, v any) ([]string, error) {
+	if one, ok := v.(string); ok && f.texts {
 		v = []any{one} // where[metadata][path]=k
 	}
 	list, ok := v.([]any)

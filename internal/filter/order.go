@@ -8,6 +8,9 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
+// MaxSkip bounds how many rows a list skips, so that the number of its page has 32 bits.
+const MaxSkip = 1<<31 - 2
+
 // maxOrder is how many fields a list is ordered by.
 const maxOrder = 3
 
@@ -17,8 +20,12 @@ type orderTerm struct {
 	direction   any
 }
 
-// Order reads an orderBy parameter: the orders it names, then id, which breaks ties. Empty is the newest first.
+// Order reads an orderBy parameter: the orders it names, then id, which breaks ties. Empty is the newest first. An object
+// names one field: the members of a JSON object have no order, so several fields need a list.
 func (t Table) Order(text string) ([]func(*sql.Selector), error) {
+	if len(text) > maxWhere {
+		return nil, tooLong("orderBy")
+	}
 	if _, err := decodeParameter("orderBy", text); err != nil {
 		return nil, err
 	}
@@ -100,6 +107,9 @@ func objectTerms(path string, text json.RawMessage) ([]orderTerm, error) {
 			return nil, refuse(path, "must be JSON")
 		}
 		terms = append(terms, t)
+	}
+	if len(terms) > 1 {
+		return nil, refuse(path, "must name one field: give several as a list of objects")
 	}
 	return terms, nil
 }

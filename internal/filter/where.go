@@ -2,6 +2,9 @@
 // (CONTRACT.md §2, Calls, GET /call): {field: value | {op: value}, AND: […], OR: […], NOT: {…}}.
 //
 // The list says which fields there are ([Table]); grammar, bounds, messages and the meaning of operators are here.
+//
+// Values are typed as JSON is: a duration is a number, in takes a list. A query string in brackets can only say texts; it
+// comes as {"brackets": filter}, in which a number may be a text and one text stands for a list of one.
 package filter
 
 import (
@@ -45,7 +48,11 @@ type Table struct {
 type filter struct {
 	Table
 	leaves int
+	texts  bool // the values are texts
 }
+
+// brackets is the one member of a filter whose values are texts. No field is called so.
+const brackets = "brackets"
 
 // Where reads a where parameter. Empty is no filter: the Predicate is nil. What it refuses is validation_failed with the
 // place in details.path.
@@ -54,14 +61,20 @@ func (t Table) Where(text string) (Predicate, error) {
 	if err != nil || v == nil {
 		return nil, err
 	}
-	return (&filter{Table: t}).object("where", v, 0)
+	f := &filter{Table: t}
+	if members, ok := v.(map[string]any); ok && len(members) == 1 && members[brackets] != nil {
+		f.texts, v = true, members[brackets]
+	} else if len(text) > maxWhere {
+		return nil, tooLong("where")
+	}
+	return f.object("where", v, 0)
 }
 
 // decodeParameter reads the JSON of where or orderBy; nil when there is none.
 func decodeParameter(name, text string) (any, error) {
 	switch {
-	case len(text) > maxWhere:
-		return nil, refuse(name, "must be at most %d bytes", maxWhere)
+	case len(text) > maxWhere+len(`{"brackets":}`):
+		return nil, tooLong(name)
 	case text == "":
 		return nil, nil
 	case !utf8.ValidString(text):
@@ -78,6 +91,8 @@ func decodeParameter(name, text string) (any, error) {
 	}
 	return v, nil
 }
+
+func tooLong(name string) error { return refuse(name, "must be at most %d bytes", maxWhere) }
 
 func refuse(path, format string, args ...any) error {
 	return fault.Invalidf("%s %s", path, fmt.Sprintf(format, args...)).With("path", path)
@@ -192,10 +207,13 @@ func (f *filter) leaf(path string, fd Field, op string, v any, fold bool) (Predi
 		}
 		return fd.isNull(op == "equals"), nil
 	case op != "in" && op != "notIn":
-		return fd.compare(path, op, v, fold)
+		return fd.compare(path, op, v, fold, f.texts)
 	}
 	members, ok := v.([]any)
-	if !ok {
+	switch {
+	case !ok && !f.texts:
+		return nil, refuse(path, "must be a list")
+	case !ok:
 		members = []any{v} // where[status][in]=busy can not say that it is a list
 	}
 	if len(members) > maxMembers {
@@ -204,7 +222,7 @@ func (f *filter) leaf(path string, fd Field, op string, v any, fold bool) (Predi
 	parts := make([]Predicate, len(members))
 	for i, m := range members {
 		var err error
-		if parts[i], err = fd.compare(fmt.Sprintf("%s[%d]", path, i), "equals", m, fold); err != nil {
+		if parts[i], err = fd.compare(fmt.Sprintf("%s[%d]", path, i), "equals", m, fold, f.texts); err != nil {
 			return nil, err
 		}
 	}

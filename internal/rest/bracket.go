@@ -14,12 +14,14 @@ import (
 //	where[status][in][]=a&…[in][]=b       {"status":{"in":["a","b"]}}
 //	where[status][in]=a&where[status][in]=b   the same: a value given twice is a list
 //
-// Members keep the order they are written in. All values are strings: what they mean is the rule's to say.
+// All values are texts, and what they mean is the rule's to say: the object of a filter in brackets goes to it as
+// {"brackets": object}.
 
 // maxBrackets bounds the nesting; the rules allow less.
 const maxBrackets = 16
 
 var (
+	errTwice      = errors.New("is given more than once")
 	errBothForms  = errors.New("is given both as JSON and in brackets")
 	errUnbalanced = errors.New("has unbalanced brackets")
 	errDeep       = errors.New("is nested too deeply")
@@ -48,6 +50,9 @@ func plant(trees []*tree, f *member, brackets, value string) ([]*tree, error) {
 	}
 	t := trees[i]
 	if brackets == "" {
+		if t.text != nil {
+			return nil, errTwice
+		}
 		t.text = &value
 	} else {
 		path, err := splitBrackets(brackets)
@@ -104,6 +109,9 @@ func (n *node) add(path []string, value string) {
 func (t *tree) json() (string, error) {
 	if t.root != nil {
 		b, err := t.root.append(nil)
+		if err == nil && t.f.object {
+			return `{"brackets":` + string(b) + `}`, nil
+		}
 		return string(b), err
 	}
 	text := strings.TrimSpace(*t.text)

@@ -42,6 +42,9 @@ func (h *handler) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marsh
 		return
 	}
 	f := fault.FromStatus(err)
+	if sent := r.Form[rawQuery]; len(sent) > 1 && sent[1] != "" { // the parser of queries left the name of a parameter
+		f = f.With("path", sent[1])
+	}
 	if f.Kind == fault.Internal && f.Err != nil { // else the service has logged it
 		h.log.ErrorContext(ctx, "request failed", "request_id", exchangeOf(r.Context()).id, "err", err)
 	}

@@ -18,7 +18,7 @@ const maxParameters = 500
 
 type parameter struct{ key, value string }
 
-// parseQuery splits a raw query in the order it is written, which url.Values forgets and orderBy in brackets needs.
+// parseQuery splits a raw query in the order it is written, which url.Values forgets.
 func parseQuery(raw string) ([]parameter, *fault.Error) {
 	var all []parameter
 	for raw != "" {
@@ -31,10 +31,10 @@ func parseQuery(raw string) ([]parameter, *fault.Error) {
 		key, kerr := url.QueryUnescape(k)
 		value, verr := url.QueryUnescape(v)
 		if kerr != nil || verr != nil {
-			return nil, fault.Invalidf("the query is not properly percent-encoded")
+			return nil, at(key, fault.Invalidf("the query is not properly percent-encoded"))
 		}
 		if !storable(key) || !storable(value) {
-			return nil, fault.Invalidf("the query must be valid UTF-8 without NUL characters")
+			return nil, at(key, fault.Invalidf("the query must be valid UTF-8 without NUL characters"))
 		}
 		if len(all) == maxParameters {
 			return nil, fault.Invalidf("the query has more than %d parameters", maxParameters)
@@ -44,6 +44,15 @@ func parseQuery(raw string) ([]parameter, *fault.Error) {
 	return all, nil
 }
 
+// at puts the name of a parameter into details.path, where it can be shown.
+func at(key string, f *fault.Error) *fault.Error {
+	name, _, _ := strings.Cut(key, "[")
+	if name == "" || len(name) > 100 || !storable(name) {
+		return f
+	}
+	return f.With("path", name)
+}
+
 // storable is false for what a database can not hold: NUL and invalid UTF-8.
 func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
@@ -51,7 +60,8 @@ func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s
 const rawQuery = ""
 
 // queryParser reads query parameters into a message by the names that bodies use. Unknown ones are ignored; of one given
-// twice the last counts. The gateway flattens its errors to texts, so all of them are validation_failed.
+// twice the last counts, but JSON is given once. The gateway flattens its errors to texts, so all of them are
+// validation_failed; the name of the parameter stays in the form, behind the raw query.
 type queryParser struct{}
 
 func (queryParser) Parse(msg proto.Message, form url.Values, filter *utilities.DoubleArray) error {
@@ -63,6 +73,8 @@ func (queryParser) Parse(msg proto.Message, form url.Values, filter *utilities.D
 		f = readQuery(msg.ProtoReflect(), all, filter)
 	}
 	if f != nil {
+		path, _ := f.Details["path"].(string)
+		form[rawQuery] = append(form[rawQuery], path)
 		return errors.New(f.Message)
 	}
 	return nil
@@ -85,18 +97,18 @@ func readQuery(m protoreflect.Message, all []parameter, filter *utilities.Double
 		case f.shape == shapeRaw:
 			var err error
 			if trees, err = plant(trees, f, brackets, q.value); err != nil {
-				return d.wrong(err.Error())
+				return at(name, d.wrong(err.Error()))
 			}
 		case f.shape == shapeList && f.elem != shapeMessage && (brackets == "" || brackets == "[]"):
 			v, err := d.fromText(f, f.elem, q.value)
 			if err != nil {
-				return err
+				return at(name, err)
 			}
 			m.Mutable(f.fd).List().Append(v)
 		case f.shape < shapeStruct && brackets == "":
 			v, err := d.fromText(f, f.shape, q.value)
 			if err != nil {
-				return err
+				return at(name, err)
 			}
 			m.Set(f.fd, v)
 		}
@@ -104,7 +116,7 @@ func readQuery(m protoreflect.Message, all []parameter, filter *utilities.Double
 	for _, t := range trees {
 		text, err := t.json()
 		if err != nil {
-			return (&decoder{path: []byte(t.f.name)}).wrong(err.Error())
+			return at(t.f.name, (&decoder{path: []byte(t.f.name)}).wrong(err.Error()))
 		}
 		if text != "" {
 			m.Set(t.f.fd, protoreflect.ValueOfString(text))

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -10,39 +11,38 @@ import (
 	v1 "github.com/callwright/callwright/gen/callwright/v1"
 )
 
-func TestFiltersInEitherFormBecomeTheSameJSON(t *testing.T) {
+func TestFiltersInBracketsBecomeJSONOfTexts(t *testing.T) {
 	f := start(t)
 	for query, want := range map[string]string{
 		`where={"status":"completed"}`: `{"status":"completed"}`,
 		`where= {"a":1.10} `:           `{"a":1.10}`,
-		`where={"a":1}&where={"b":2}`:  `{"b":2}`,
 		`where=`:                       ``,
-		`where[status]=completed`:      `{"status":"completed"}`,
-		`where%5Bstatus%5D=completed`:  `{"status":"completed"}`,
-		`where[created_at][gte]=2026-01-01&where[created_at][lt]=2027`: `{"created_at":{"gte":"2026-01-01","lt":"2027"}}`,
-		`where[z]=1&where[a]=2&where[m]=3`:                             `{"z":"1","a":"2","m":"3"}`,
-		`where[AND][0][status]=busy&where[AND][1][to]=%2B1`:            `{"AND":[{"status":"busy"},{"to":"+1"}]}`,
-		`where[AND][1][status]=b&where[AND][0][status]=a`:              `{"AND":[{"status":"a"},{"status":"b"}]}`,
-		`where[OR][10][a]=x&where[OR][9][a]=y`:                         `{"OR":[{"a":"y"},{"a":"x"}]}`,
-		`where[NOT][AND][0][NOT][status]=x`:                            `{"NOT":{"AND":[{"NOT":{"status":"x"}}]}}`,
-		`where[status][in][]=a&where[status][in][]=b`:                  `{"status":{"in":["a","b"]}}`,
-		`where[status][in][]=a`:                                        `{"status":{"in":["a"]}}`,
-		`where[status][in][0]=a&where[status][in][1]=b`:                `{"status":{"in":["a","b"]}}`,
-		`where[status][in]=a&where[status][in]=b`:                      `{"status":{"in":["a","b"]}}`,
-		`where[status][in]=a,b`:                                        `{"status":{"in":"a,b"}}`,
-		`where[AND][][status]=a&where[AND][][status]=b`:                `{"AND":[{"status":"a"},{"status":"b"}]}`,
-		`where[metadata][path][]=k&where[metadata][equals]=v`:          `{"metadata":{"path":["k"],"equals":"v"}}`,
-		`where[to]=`:                    `{"to":""}`,
-		`where[a"b\\]=<&`:               `{"a\"b\\\\":"<"}`,
-		`unknown[x=1&where[to]=1&x]y=2`: `{"to":"1"}`,
+		`where[status]=completed`:      `{"brackets":{"status":"completed"}}`,
+		`where%5Bstatus%5D=completed`:  `{"brackets":{"status":"completed"}}`,
+		`where[created_at][gte]=2026-01-01&where[created_at][lt]=2027`: `{"brackets":{"created_at":{"gte":"2026-01-01","lt":"2027"}}}`,
+		`where[z]=1&where[a]=2&where[m]=3`:                             `{"brackets":{"z":"1","a":"2","m":"3"}}`,
+		`where[AND][0][status]=busy&where[AND][1][to]=%2B1`:            `{"brackets":{"AND":[{"status":"busy"},{"to":"+1"}]}}`,
+		`where[AND][1][status]=b&where[AND][0][status]=a`:              `{"brackets":{"AND":[{"status":"a"},{"status":"b"}]}}`,
+		`where[OR][10][a]=x&where[OR][9][a]=y`:                         `{"brackets":{"OR":[{"a":"y"},{"a":"x"}]}}`,
+		`where[NOT][AND][0][NOT][status]=x`:                            `{"brackets":{"NOT":{"AND":[{"NOT":{"status":"x"}}]}}}`,
+		`where[status][in][]=a&where[status][in][]=b`:                  `{"brackets":{"status":{"in":["a","b"]}}}`,
+		`where[status][in][]=a`:                                        `{"brackets":{"status":{"in":["a"]}}}`,
+		`where[status][in][0]=a&where[status][in][1]=b`:                `{"brackets":{"status":{"in":["a","b"]}}}`,
+		`where[status][in]=a&where[status][in]=b`:                      `{"brackets":{"status":{"in":["a","b"]}}}`,
+		`where[status][in]=a,b`:                                        `{"brackets":{"status":{"in":"a,b"}}}`,
+		`where[AND][][status]=a&where[AND][][status]=b`:                `{"brackets":{"AND":[{"status":"a"},{"status":"b"}]}}`,
+		`where[metadata][path][]=k&where[metadata][equals]=v`:          `{"brackets":{"metadata":{"path":["k"],"equals":"v"}}}`,
+		`where[to]=`:                    `{"brackets":{"to":""}}`,
+		`where[a"b\\]=<&`:               `{"brackets":{"a\"b\\\\":"<"}}`,
+		`unknown[x=1&where[to]=1&x]y=2`: `{"brackets":{"to":"1"}}`,
 	} {
 		f.listed = nil
 		resp, body := f.do("GET", "/v1/call?"+strings.ReplaceAll(query, " ", "+"), "")
 		require.Equal(t, 200, resp.StatusCode, query+body)
 		require.Equal(t, want, f.listed.GetWhere(), query)
 	}
-	f.do("GET", `/v1/call?orderBy[duration]=asc&orderBy[created_at]=desc`, "")
-	require.Equal(t, `{"duration":"asc","created_at":"desc"}`, f.listed.GetOrderBy(), "the order is what it is about")
+	f.do("GET", `/v1/call?orderBy[duration]=asc`, "")
+	require.Equal(t, `{"duration":"asc"}`, f.listed.GetOrderBy())
 	f.do("GET", `/v1/call?orderBy[1][to]=asc&orderBy[0][from]=desc`, "")
 	require.Equal(t, `[{"from":"desc"},{"to":"asc"}]`, f.listed.GetOrderBy())
 	f.do("GET", `/v1/call?orderBy=[{"a":"asc"}]`, "")
@@ -55,6 +55,10 @@ func TestQueriesThatAreRefused(t *testing.T) {
 		`where={"a":1}&where[b]=2`:                 "where is given both as JSON and in brackets",
 		`where[b]=2&where={"a":1}`:                 "where is given both as JSON and in brackets",
 		`where[b]=2&where=`:                        "where is given both as JSON and in brackets",
+		`where={"a":1}&where={"b":2}`:              "where is given more than once",
+		`orderBy=&orderBy={"to":"asc"}`:            "orderBy is given more than once",
+		`where[a]=%00`:                             "valid UTF-8 without NUL",
+		`where=%zz`:                                "properly percent-encoded",
 		`where={"a":`:                              "where is not valid JSON",
 		`where=[1]`:                                "where must be an object",
 		`where=completed`:                          "where is not valid JSON",
@@ -77,6 +81,11 @@ func TestQueriesThatAreRefused(t *testing.T) {
 	} {
 		resp, body := f.do("GET", "/v1/call?"+query, "")
 		require.Contains(t, refused(t, resp, body, 400, "validation_failed"), message, query)
+		if name, _, _ := strings.Cut(strings.ReplaceAll(query, "[", "="), "="); len(name) < 10 {
+			var failure struct{ Details struct{ Path string } }
+			require.NoError(t, json.Unmarshal([]byte(body), &failure))
+			require.Equal(t, name, failure.Details.Path, query)
+		}
 	}
 	require.Nil(t, f.listed)
 	resp, body := f.do("GET", "/v1/agents?sort=bad", "")

@@ -985,7 +985,7 @@ type ListCallsRequest struct {
 	Skip int32 `protobuf:"varint,1,opt,name=skip,proto3" json:"skip,omitempty"`
 	// Rows to return; more than 200 count as 200.
 	Take *int32 `protobuf:"varint,2,opt,name=take,proto3,oneof" json:"take,omitempty"`
-	// Filter as a JSON object: {field: value | {op: value}, AND, OR, NOT}.
+	// Filter as a JSON object: {field: value | {op: value}, AND, OR, NOT}, or {"brackets": filter} whose values are texts.
 	Where string `protobuf:"bytes,3,opt,name=where,proto3" json:"where,omitempty"`
 	// Order as a JSON object {field: "asc" | "desc"} or an array of at most three.
 	OrderBy       string `protobuf:"bytes,4,opt,name=order_by,json=orderBy,proto3" json:"order_by,omitempty"`
@@ -1794,9 +1794,9 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\n" +
 	"PlacedCall\x12$\n" +
 	"\x06status\x18\x01 \x01(\tB\f\x9a\xb5\x18\bR\x06QueuedR\x06status\x12\x1d\n" +
-	"\acall_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x06R\x06callId\"\xc0\x01\n" +
-	"\x10ListCallsRequest\x12$\n" +
-	"\x04skip\x18\x01 \x01(\x05B\x10\x9a\xb5\x18\f\x19\x00\x00\x00\x00\x00\x00\x00\x00b\x010R\x04skip\x12*\n" +
+	"\acall_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x06R\x06callId\"\xc9\x01\n" +
+	"\x10ListCallsRequest\x12-\n" +
+	"\x04skip\x18\x01 \x01(\x05B\x19\x9a\xb5\x18\x15\x19\x00\x00\x00\x00\x00\x00\x00\x00!\x00\x00\x80\xff\xff\xff\xdfAb\x010R\x04skip\x12*\n" +
 	"\x04take\x18\x02 \x01(\x05B\x11\x9a\xb5\x18\r\x19\x00\x00\x00\x00\x00\x00\xf0?b\x0210H\x00R\x04take\x88\x01\x01\x12\"\n" +
 	"\x05where\x18\x03 \x01(\tB\f\x8a\xb5\x18\b2\x06objectR\x05where\x12-\n" +
 	"\border_by\x18\x04 \x01(\tB\x12\x8a\xb5\x18\x0e\n" +

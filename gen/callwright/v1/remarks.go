@@ -306,7 +306,7 @@ func Remarks() map[string]string {
 		"callwright.v1.PlacedCall":                                     "A call that was accepted.",
 		"callwright.v1.ListCallsRequest.skip":                          "Rows to skip.",
 		"callwright.v1.ListCallsRequest.take":                          "Rows to return; more than 200 count as 200.",
-		"callwright.v1.ListCallsRequest.where":                         "Filter as a JSON object: {field: value | {op: value}, AND, OR, NOT}.",
+		"callwright.v1.ListCallsRequest.where":                         "Filter as a JSON object: {field: value | {op: value}, AND, OR, NOT}, or {\"brackets\": filter} whose values are texts.",
 		"callwright.v1.ListCallsRequest.order_by":                      "Order as a JSON object {field: \"asc\" | \"desc\"} or an array of at most three.",
 		"callwright.v1.ListCallsResponse.total_records":                "Calls that match.",
 		"callwright.v1.ListCallsResponse.current_page":                 "floor(skip / take) + 1.",
