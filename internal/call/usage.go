@@ -60,29 +60,22 @@ func Usage(ctx context.Context, c *ent.Client, plan identity.Plan, now time.Time
 func use(ctx context.Context, c *ent.Client, w identity.Window, now time.Time) (WindowUse, error) {
 	kind := windows[w.Key]
 	u := WindowUse{Key: w.Key, Label: kind.label, Limit: w.Limit, ResetsAt: now}
-	since := now.Add(-kind.length)
-	var err error
-	if kind.minutes {
-		var seconds int
-		seconds, err = secondsSince(ctx, c, since, now)
-		u.Used = seconds / 60
-	} else {
-		u.Used, err = inWindow(c, since).Count(ctx)
-	}
+	since := windowSince(c, now.Add(-kind.length))
+	used, full, err := since.used(ctx, kind.minutes, w.Limit, now)
 	if err != nil {
 		return u, err
 	}
+	u.Used = used
 	u.Remaining = max(w.Limit-u.Used, 0)
-	if u.Remaining == 0 {
-		resets, err := fullUntil(ctx, c, w, now)
-		if resets != nil {
-			u.ResetsAt = *resets
-		}
-		return u, err
+	switch {
+	case w.Limit == 0:
+		u.ResetsAt = now.Add(kind.length)
+		return u, nil
+	case u.Remaining > 0:
+		full, err = since.first(ctx)
 	}
-	oldest, err := firstTime(ctx, inWindow(c, since).Order(call.ByQueuedAt()))
-	if err == nil && oldest != nil {
-		u.ResetsAt = oldest.Add(kind.length)
+	if err == nil && full != nil {
+		u.ResetsAt = full.Add(kind.length)
 	}
 	return u, err
 }
@@ -142,15 +135,41 @@ func admit(ctx context.Context, c *ent.Client, workspace uuid.UUID, a *ent.Agent
 // fullUntil is nil while a window has room; else the instant from which it has.
 func fullUntil(ctx context.Context, c *ent.Client, w identity.Window, now time.Time) (*time.Time, error) {
 	kind := windows[w.Key]
-	since := now.Add(-kind.length)
 	if w.Limit == 0 {
 		never := now.Add(kind.length) // no call will do; ask again when everything has changed
 		return &never, nil
 	}
-	if kind.minutes {
-		return minutesFullUntil(ctx, c, w.Limit*60, since, now, kind.length)
+	_, full, err := windowSince(c, now.Add(-kind.length)).used(ctx, kind.minutes, w.Limit, now)
+	if err != nil || full == nil {
+		return nil, err
 	}
-	return nthNewest(ctx, inWindow(c, since), w.Limit, kind.length)
+	resets := full.Add(kind.length)
+	return &resets, nil
+}
+
+// used is how much of a limit is used, in calls or whole minutes. When all of it is, full is when the call was queued that
+// must age out before another is accepted. Inbound calls are never refused, so there may be more than the limit, and the
+// oldest one ageing out would free nothing.
+func (w window) used(ctx context.Context, minutes bool, limit int, now time.Time) (used int, full *time.Time, err error) {
+	sum, err := w.total(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	if !minutes {
+		if sum.Calls >= limit && limit > 0 {
+			full, err = w.passes(ctx, sum.Calls-limit+1, func(p part) int { return p.Calls })
+		}
+		return sum.Calls, full, err
+	}
+	talking, err := w.running(ctx, now)
+	if err != nil {
+		return 0, nil, err
+	}
+	seconds := sum.Seconds + talking.in(nil)
+	if limit *= 60; seconds >= limit && limit > 0 {
+		full, err = w.passes(ctx, seconds-limit+1, func(p part) int { return p.Seconds + talking.in(&p) })
+	}
+	return seconds / 60, full, err
 }
 
 // agentFullUntil is the same for the agent's own call_limit of a day, and the limit.
@@ -163,8 +182,7 @@ func agentFullUntil(ctx context.Context, c *ent.Client, a *ent.Agent, now time.T
 	return resets, *s.CallLimit, err
 }
 
-// nthNewest: a window with n calls or more is full until the n-th newest of them ages out. Inbound calls are never
-// refused, so there may be more than n, and the oldest one ageing out would free nothing.
+// nthNewest is when a window with n calls or more has room again: when the n-th newest of them ages out.
 func nthNewest(ctx context.Context, q *ent.CallQuery, n int, length time.Duration) (*time.Time, error) {
 	made, err := firstTime(ctx, q.Order(call.ByQueuedAt(sql.OrderDesc())).Offset(n-1))
 	if err != nil || made == nil {
@@ -187,21 +205,6 @@ var counts = call.And(
 	call.Or(call.StatusNEQ(string(StatusCanceled)), call.DialedAtNotNil()),
 )
 
-func secondsSince(ctx context.Context, c *ent.Client, since, now time.Time) (int, error) {
-	ended, err := inWindow(c, since).Aggregate(func(s *sql.Selector) string {
-		return "CAST(COALESCE(SUM(" + s.C(call.FieldDuration) + "), 0) AS BIGINT)"
-	}).Int(ctx)
-	if err != nil {
-		return 0, err
-	}
-	running, err := inWindow(c, since).Where(call.InFlight(true), call.Status(string(StatusInProgress))).
-		Select(call.FieldAnsweredAt).All(ctx)
-	for _, r := range running {
-		ended += seconds(r, now)
-	}
-	return ended, err
-}
-
 // seconds is what a call counts.
 func seconds(c *ent.Call, now time.Time) int {
 	switch {
@@ -211,36 +214,4 @@ func seconds(c *ent.Call, now time.Time) int {
 		return 0
 	}
 	return max(int(now.Sub(*c.AnsweredAt)/time.Second), 0)
-}
-
-// minutesFullUntil walks from the oldest call to the one whose ageing out makes room.
-func minutesFullUntil(ctx context.Context, c *ent.Client, limit int, since, now time.Time, length time.Duration) (*time.Time, error) {
-	used, err := secondsSince(ctx, c, since, now)
-	if err != nil || used < limit {
-		return nil, err
-	}
-	const batch = 1000
-	last := since
-	var after uuid.UUID
-	for {
-		rows, err := inWindow(c, since).
-			Where(call.Or(call.DurationGT(0), call.Status(string(StatusInProgress)))).
-			Where(call.Or(call.QueuedAtGT(last), call.And(call.QueuedAt(last), call.IDGT(after)))).
-			Order(call.ByQueuedAt(), call.ByID()).Limit(batch).
-			Select(call.FieldID, call.FieldQueuedAt, call.FieldDuration, call.FieldAnsweredAt).All(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			used -= seconds(r, now)
-			last, after = *r.QueuedAt, r.ID
-			if used < limit {
-				break
-			}
-		}
-		if used < limit || len(rows) < batch {
-			resets := last.Add(length)
-			return &resets, nil
-		}
-	}
 }
