@@ -46,7 +46,7 @@ func contended(err error) bool {
 
 // lost tells whether the server could not be reached or went away; it says nothing about what had been done before.
 func lost(err error) bool {
-	if errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, context.Canceled) {
 		return false
 	}
 	var pg *pgconn.PgError
@@ -68,11 +68,14 @@ const holdFor = 8 * time.Second
 // hold runs f until it succeeds, fails in a way that again does not accept, or the database was away for holdFor.
 func hold(ctx context.Context, again func(error) bool, f func() error) error {
 	var since time.Time
+	var before error
 	for attempt := 0; ; attempt++ {
 		err := f()
 		switch {
 		case err == nil:
 			return nil
+		case ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) && lost(before):
+			return unavailable(before) // the time ran out over an attempt to come back
 		case ctx.Err() != nil || !again(err):
 			return err
 		case since.IsZero():
@@ -83,6 +86,7 @@ func hold(ctx context.Context, again func(error) bool, f func() error) error {
 		if !pause(ctx, attempt) {
 			return unavailable(err)
 		}
+		before = err
 	}
 }
 
