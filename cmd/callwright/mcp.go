@@ -13,7 +13,6 @@ import (
 
 	"github.com/callwright/callwright/internal/mcp"
 	"github.com/callwright/callwright/internal/server"
-	"github.com/callwright/callwright/internal/throttle"
 )
 
 // mountTools serves the tool server for assistants.
@@ -22,9 +21,9 @@ func (h *house) mountTools(s *server.Server) {
 		Conn: s.Conn(), Authenticate: s.Caller, PublicURL: h.serving.publicURL(), Version: programVersion(), Log: h.log,
 	}
 	if n := h.serving.MCPRateLimit; n > 0 {
-		log := throttle.New(n, time.Minute)
-		c.Admit = func(caller string) (time.Duration, bool) {
-			v := log.Take(caller)
+		log := h.throttle("mcp", n)
+		c.Admit = func(ctx context.Context, caller string) (time.Duration, bool) {
+			v := log.Take(ctx, caller)
 			return v.Reset, v.OK
 		}
 	}

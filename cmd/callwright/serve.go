@@ -155,6 +155,7 @@ func (h *house) newServer(register func(grpc.ServiceRegistrar)) *server.Server {
 		PublicURL: h.serving.publicURL(),
 		Origins:   h.serving.CORSOrigin,
 		RateLimit: h.serving.RateLimit,
+		Throttle:  h.throttle("rest", h.serving.RateLimit),
 		Caller:    s.Caller,
 		Log:       h.log,
 	}))

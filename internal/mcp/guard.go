@@ -43,7 +43,7 @@ func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if g.Admit != nil {
-		if wait, ok := g.Admit(caller); !ok {
+		if wait, ok := g.Admit(r.Context(), caller); !ok {
 			f := fault.New(fault.TooMany, "rate_limited", "too many requests in a minute")
 			f.RetryAfter = wait
 			refuse(w, f)

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
 func TestGuardAnswersWhoThenHowOftenThenInWhatForm(t *testing.T) {
 	_, url := start(t, func(c *mcp.Config) {
-		c.Admit = func(string) (time.Duration, bool) { return 1500 * time.Millisecond, false }
+		c.Admit = func(context.Context, string) (time.Duration, bool) { return 1500 * time.Millisecond, false }
 	})
 	bad := map[string]string{"Authorization": "Bearer bad", "Accept": "application/json"}
 	r, body := post(t, url, ping, bad)

@@ -27,7 +27,7 @@ type Config struct {
 	Authenticate func(ctx context.Context, token string) (caller string, err error)
 	// Admit counts a request of a caller against its limit (CONTRACT.md §2: 60 a minute) and says how long to wait when
 	// there is no room. Defaults to no limit.
-	Admit func(caller string) (wait time.Duration, ok bool)
+	Admit func(ctx context.Context, caller string) (wait time.Duration, ok bool)
 	// PublicURL is the address people use; its host is allowed in Host and Origin beside loopback ones.
 	PublicURL string
 	// Version of the program, told to clients.
@@ -48,20 +48,29 @@ func New(c Config) http.Handler {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
+	return guard{c, newProtocol(newTools(c))}
+}
+
+// newTools is the protocol library's server with the four tools.
+func newTools(c Config) *server.MCPServer {
 	s := server.NewMCPServer("callwright", c.Version,
 		server.WithToolCapabilities(false), server.WithInstructions(instructions))
 	client := callwrightv1.NewAssistantServiceClient(c.Conn)
 	for _, t := range tools(client) {
 		s.AddTool(t.describe(), t.handle(c.Log))
 	}
-	protocol := server.NewStreamableHTTPServer(s,
+	return s
+}
+
+// newProtocol speaks Streamable HTTP for it.
+func newProtocol(s *server.MCPServer) http.Handler {
+	return server.NewStreamableHTTPServer(s,
 		server.WithStateLess(true),
 		server.WithDisableStreaming(true),
 		// The guard checks Host and Origin itself: the library's check would refuse a proxy on the same machine.
 		server.WithDisableLocalhostProtection(true),
 		server.WithHTTPContextFunc(forwardCredential),
 	)
-	return guard{c, protocol}
 }
 
 // forwardCredential hands the caller's credential and address on to the services.

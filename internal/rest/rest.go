@@ -17,6 +17,7 @@ import (
 
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
 	"github.com/callwright/callwright/internal/fault"
+	"github.com/callwright/callwright/internal/throttle"
 )
 
 // Version is the API version that every answer carries. spec: Versioning.
@@ -33,6 +34,8 @@ type Config struct {
 	Origins []string
 	// RateLimit is how many requests a caller may make in any 60 s. 0 is no limit.
 	RateLimit int
+	// Throttle is where they are counted. Defaults to a log of this process.
+	Throttle *throttle.Log
 	// Caller names who a bearer token belongs to: whoever has the same name shares one limit. An error is a token that
 	// nobody has; its requests count against the client's address. Defaults to taking each token as its own caller, which
 	// is for tests only: made-up tokens would evade the limit.
@@ -44,7 +47,7 @@ type Config struct {
 type handler struct {
 	conn      grpc.ClientConnInterface
 	public    string
-	throttle  *throttle // nil when there is no limit
+	throttle  *gate // nil when there is no limit
 	log       *slog.Logger
 	origins   origins
 	reference *referencePages
@@ -61,7 +64,7 @@ func New(c Config) http.Handler {
 		h.log = slog.Default()
 	}
 	if c.RateLimit > 0 {
-		h.throttle = newThrottle(c)
+		h.throttle = newGate(c)
 	}
 	if err := h.build(); err != nil {
 		panic(err)

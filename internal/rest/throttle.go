@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/callwright/callwright/internal/fault"
-	exact "github.com/callwright/callwright/internal/throttle"
+	"github.com/callwright/callwright/internal/throttle"
 )
 
 // span is the length of the rolling window. spec: Limits, Global request throttle.
@@ -26,13 +26,14 @@ const memory = 10 * time.Minute
 // patience is how long the owner of a token may be looked for.
 const patience = 5 * time.Second
 
-// throttle accepts at most limit requests of a caller in any span, exactly (package throttle).
+// gate accepts at most limit requests of a caller in any span, exactly (package throttle).
 //
 // The caller is whoever a bearer token belongs to, else the client's address. Who a token belongs to is asked once and
 // remembered; a token that nobody has counts against the address, and so many of them that they fill the limit by
 // themselves close the address to further unknown tokens, so that made-up tokens buy neither room nor database work.
-type throttle struct {
-	log    *exact.Log
+type gate struct {
+	log    *throttle.Log
+	failed *throttle.Log // unknown tokens by address: what guards this process is counted in it
 	caller func(ctx context.Context, token string) (string, error)
 	start  time.Time // all times are since then, on the monotonic clock
 	swept  atomic.Int64
@@ -51,48 +52,53 @@ type owner struct {
 	used time.Duration
 }
 
-func newThrottle(c Config) *throttle {
-	return &throttle{log: exact.New(c.RateLimit, span), caller: c.Caller, start: time.Now()}
+func newGate(c Config) *gate {
+	log := c.Throttle
+	if log == nil {
+		log = throttle.New(c.RateLimit, span)
+	}
+	return &gate{log: log, failed: throttle.New(log.Limit, span), caller: c.Caller, start: time.Now()}
 }
 
 // take counts a request against its caller.
-func (t *throttle) take(r *http.Request) exact.Verdict {
-	t.sweep()
+func (g *gate) take(r *http.Request) throttle.Verdict {
+	g.sweep()
 	addr := clientAddress(r.RemoteAddr)
 	token := bearer(r)
 	if token == "" {
-		return t.log.Take(addr)
+		return g.log.Take(r.Context(), addr)
 	}
 	sum := sha256.Sum256([]byte(token))
-	if name, ok := t.ownerOf(sum); ok {
-		return t.log.Take(name)
+	if name, ok := g.ownerOf(sum); ok {
+		return g.log.Take(r.Context(), name)
 	}
-	if t.caller == nil {
-		return t.log.Take(string(sum[:]))
+	if g.caller == nil {
+		return g.log.Take(r.Context(), string(sum[:]))
 	}
-	failed := "failed " + addr
-	if v := t.log.Look(failed); !v.OK {
+	if v := g.failed.Look(addr); !v.OK {
 		return v
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	name, err := t.caller(ctx, token)
+	name, err := g.caller(ctx, token)
 	if err != nil {
-		t.log.Take(failed)
-		return t.log.Take(addr)
+		if fault.From(err).Kind == fault.Unauthenticated { // else nobody could be asked
+			g.failed.Take(r.Context(), addr)
+		}
+		return g.log.Take(r.Context(), addr)
 	}
-	t.remember(sum, name)
-	return t.log.Take(name)
+	g.remember(sum, name)
+	return g.log.Take(r.Context(), name)
 }
 
 // sweep forgets idle tokens, at most once in a span.
-func (t *throttle) sweep() {
-	now, last := time.Since(t.start), t.swept.Load()
-	if now-time.Duration(last) < span || !t.swept.CompareAndSwap(last, int64(now)) {
+func (g *gate) sweep() {
+	now, last := time.Since(g.start), g.swept.Load()
+	if now-time.Duration(last) < span || !g.swept.CompareAndSwap(last, int64(now)) {
 		return
 	}
-	for i := range t.shards {
-		s := &t.shards[i]
+	for i := range g.shards {
+		s := &g.shards[i]
 		s.mu.Lock()
 		for sum, o := range s.owners {
 			if now-o.used >= memory {
@@ -103,26 +109,26 @@ func (t *throttle) sweep() {
 	}
 }
 
-func (t *throttle) ownerOf(sum [sha256.Size]byte) (string, bool) {
-	s := &t.shards[int(sum[0])%len(t.shards)]
+func (g *gate) ownerOf(sum [sha256.Size]byte) (string, bool) {
+	s := &g.shards[int(sum[0])%len(g.shards)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.owners[sum]
 	if o == nil {
 		return "", false
 	}
-	o.used = time.Since(t.start)
+	o.used = time.Since(g.start)
 	return o.name, true
 }
 
-func (t *throttle) remember(sum [sha256.Size]byte, name string) {
-	s := &t.shards[int(sum[0])%len(t.shards)]
+func (g *gate) remember(sum [sha256.Size]byte, name string) {
+	s := &g.shards[int(sum[0])%len(g.shards)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.owners == nil {
 		s.owners = map[[sha256.Size]byte]*owner{}
 	}
-	s.owners[sum] = &owner{name: name, used: time.Since(t.start)}
+	s.owners[sum] = &owner{name: name, used: time.Since(g.start)}
 }
 
 // clientAddress is the peer's address; for IPv6 its /64, which one client has whole.
@@ -155,10 +161,10 @@ func bearer(r *http.Request) string {
 var errRate = fault.New(fault.TooMany, "rate_limited", "too many requests in the last 60 seconds")
 
 // admit counts the request and writes the RateLimit headers; it is nil when the request may go on.
-func (t *throttle) admit(h http.Header, r *http.Request) *fault.Error {
-	v := t.take(r)
+func (g *gate) admit(h http.Header, r *http.Request) *fault.Error {
+	v := g.take(r)
 	seconds := int(math.Ceil(v.Reset.Seconds()))
-	h.Set("Ratelimit-Limit", strconv.Itoa(t.log.Limit)) // the canonical form of the names saves Set making it
+	h.Set("Ratelimit-Limit", strconv.Itoa(g.log.Limit)) // the canonical form of the names saves Set making it
 	h.Set("Ratelimit-Remaining", strconv.Itoa(v.Remaining))
 	h.Set("Ratelimit-Reset", strconv.Itoa(seconds))
 	if v.OK {

@@ -2,7 +2,6 @@ package rest_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/callwright/callwright/internal/fault"
 	"github.com/callwright/callwright/internal/rest"
 )
 
@@ -32,7 +32,7 @@ func limited(limit int, asked *atomic.Int64) http.Handler {
 					return "user " + token[:i], nil
 				}
 			}
-			return "", errors.New("nobody")
+			return "", fault.New(fault.Unauthenticated, "unauthorized", "nobody")
 		},
 	})
 }

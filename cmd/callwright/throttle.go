@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/callwright/callwright/internal/throttle"
+)
+
+// throttle counts requests against a limit for each caller in any 60 s: over all processes where they share a database,
+// else in this one. nil when there is no limit.
+func (g *ground) throttle(name string, limit int) *throttle.Log {
+	if limit < 1 {
+		return nil
+	}
+	shared := g.db.SlidingLog(name, limit, time.Minute)
+	if shared == nil {
+		return throttle.New(limit, time.Minute)
+	}
+	take := func(ctx context.Context, caller string) (v throttle.Verdict, err error) {
+		v.OK, v.Remaining, v.Reset, err = shared.Take(ctx, caller)
+		return v, err
+	}
+	return throttle.NewShared(limit, time.Minute, take, g.log)
+}
