@@ -23,6 +23,8 @@ type lane struct {
 	phase time.Duration
 	epoch time.Time
 	late  *lateness
+	done  <-chan struct{} // of the ports
+	work  *sync.WaitGroup // the lanes' goroutines
 
 	mu      sync.Mutex
 	streams atomic.Pointer[[]*Stream] // replaced, never changed
@@ -45,7 +47,7 @@ func (l *lane) join(s *Stream) {
 	l.streams.Store(&streams)
 	if !l.running {
 		l.running = true
-		go l.run()
+		l.work.Go(l.run)
 	}
 }
 
@@ -62,7 +64,7 @@ func (l *lane) leave(s *Stream) {
 	l.streams.Store(&streams)
 }
 
-// run ticks until there is no stream any more.
+// run ticks until there is no stream any more, or the ports are closed.
 func (l *lane) run() {
 	b := newBatch()
 	since := time.Since(l.epoch) - l.phase
@@ -70,7 +72,11 @@ func (l *lane) run() {
 	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
 	for {
-		<-timer.C
+		select {
+		case <-timer.C:
+		case <-l.done:
+			return
+		}
 		now := time.Now()
 		behind := int(now.Sub(next) / audio.FrameTime)
 		l.late.add(now.Sub(next))

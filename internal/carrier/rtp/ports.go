@@ -47,12 +47,13 @@ type Ports struct {
 	c     Config
 	lanes []*lane
 	late  lateness
+	work  sync.WaitGroup // the goroutines of lanes and drain
 
 	mu      sync.Mutex
 	free    []uint16 // even ports without sockets, in the order to take them
 	resting []*pair  // released, the oldest first
 	open    map[*Stream]struct{}
-	drained chan struct{} // closed when the drain's goroutine is gone; nil when there is none
+	drains  bool // the drain's goroutine runs
 	closed  bool
 	done    chan struct{}
 }
@@ -119,7 +120,7 @@ func New(c Config) (*Ports, error) {
 	rand.Shuffle(len(p.free), func(i, j int) { p.free[i], p.free[j] = p.free[j], p.free[i] })
 	epoch := time.Now()
 	for i := range c.lanes {
-		p.lanes = append(p.lanes, &lane{epoch: epoch, phase: audio.FrameTime * time.Duration(i) / time.Duration(c.lanes), late: &p.late})
+		p.lanes = append(p.lanes, &lane{epoch: epoch, phase: audio.FrameTime * time.Duration(i) / time.Duration(c.lanes), late: &p.late, done: p.done, work: &p.work})
 	}
 	return p, nil
 }
@@ -201,9 +202,9 @@ func (p *Ports) release(s *Stream) {
 	if len(p.resting) > restingPairs {
 		p.retire(0)
 	}
-	if p.drained == nil {
-		p.drained = make(chan struct{})
-		go p.drain(p.drained)
+	if !p.drains {
+		p.drains = true
+		p.work.Go(p.drain)
 	}
 }
 
@@ -216,8 +217,7 @@ func (p *Ports) retire(i int) {
 }
 
 // drain empties the resting ports every second, and frees those that have rested, until none is left.
-func (p *Ports) drain(over chan struct{}) {
-	defer close(over)
+func (p *Ports) drain() {
 	b := newBatch()
 	tick := time.NewTicker(drainTime)
 	defer tick.Stop()
@@ -249,7 +249,7 @@ func (p *Ports) drainOnce(b *batch) (none bool) {
 	if len(p.resting) > 0 {
 		return false
 	}
-	p.drained = nil
+	p.drains = false
 	return true
 }
 
@@ -292,7 +292,8 @@ func (p *Ports) Check() error {
 // seconds the machine is at its end and new calls should be refused.
 func (p *Ports) Lateness() time.Duration { return p.late.worst() }
 
-// Close gives the ports back to the system. Streams that are still open are closed.
+// Close gives the ports back to the system. Streams that are still open are closed. It waits for the lanes, so no handler
+// may call it.
 func (p *Ports) Close() error {
 	p.mu.Lock()
 	if p.closed {
@@ -305,7 +306,6 @@ func (p *Ports) Close() error {
 		pair.close()
 	}
 	p.resting = nil
-	drained := p.drained
 	var open []*Stream
 	for s := range p.open {
 		open = append(open, s)
@@ -314,8 +314,6 @@ func (p *Ports) Close() error {
 	for _, s := range open {
 		s.Close(&carrier.Ended{Class: carrier.ClassServer, Reason: carrier.ReasonDraining, Message: "The line was shut down."})
 	}
-	if drained != nil {
-		<-drained
-	}
+	p.work.Wait()
 	return nil
 }

@@ -1,0 +1,195 @@
+package rtp
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Network is a network in memory: what is sent arrives when the test says, by the clock of the test's bubble.
+type Network struct {
+	mu      sync.Mutex
+	sockets map[netip.AddrPort]*memory
+	// Bound and Closed count sockets.
+	Bound, Closed int
+	// Refuse makes the next bindings fail.
+	Refuse error
+}
+
+// Arrived is a packet as a peer got it.
+type Arrived struct {
+	Data []byte
+	From netip.AddrPort
+	At   time.Time
+}
+
+type memory struct {
+	n     *Network
+	at    netip.AddrPort
+	queue []packet // by time of arrival
+}
+
+func NewNetwork() *Network { return &Network{sockets: map[netip.AddrPort]*memory{}} }
+
+// Config puts Ports into the network.
+func (n *Network) Config(c Config) Config {
+	if !c.Address.IsValid() {
+		c.Address = netip.MustParseAddr("192.0.2.1")
+	}
+	c.listen = func(at netip.AddrPort) (socket, error) {
+		s, err := n.Listen(at)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	return c
+}
+
+// Lanes gives Ports another number of lanes, each with fill streams before the next is used.
+func Lanes(c Config, lanes, fill int) Config {
+	c.lanes, c.fill = lanes, fill
+	return c
+}
+
+// Listen makes a socket: of a peer, or of Ports.
+func (n *Network) Listen(at netip.AddrPort) (*memory, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.Refuse != nil {
+		return nil, n.Refuse
+	}
+	if _, taken := n.sockets[at]; taken {
+		return nil, syscall.EADDRINUSE
+	}
+	s := &memory{n: n, at: at}
+	n.sockets[at] = s
+	n.Bound++
+	return s, nil
+}
+
+// Send has a packet arrive after delay.
+func (s *memory) Send(data []byte, to netip.AddrPort, delay time.Duration) {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	at := time.Now().Add(delay)
+	if other := s.n.sockets[to]; other != nil {
+		i, _ := slices.BinarySearchFunc(other.queue, at, func(p packet, at time.Time) int {
+			if p.at.After(at) {
+				return 1
+			}
+			return -1
+		})
+		other.queue = slices.Insert(other.queue, i, packet{data: slices.Clone(data), from: s.at, at: at})
+	}
+}
+
+// Received takes what has arrived.
+func (s *memory) Received() (all []Arrived) {
+	for {
+		p, ok := s.take()
+		if !ok {
+			return all
+		}
+		all = append(all, Arrived{Data: p.data, From: p.from, At: p.at})
+	}
+}
+
+func (s *memory) take() (packet, bool) {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	if len(s.queue) == 0 || s.queue[0].at.After(time.Now()) {
+		return packet{}, false
+	}
+	p := s.queue[0]
+	s.queue = s.queue[1:]
+	return p, true
+}
+
+func (s *memory) send(data []byte, to netip.AddrPort) error {
+	s.Send(data, to, 0)
+	return nil
+}
+
+func (s *memory) receive(b *batch) int {
+	for i := range b.packets {
+		p, ok := s.take()
+		if !ok {
+			return i
+		}
+		b.packets[i] = p
+	}
+	return len(b.packets)
+}
+
+func (s *memory) close() {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	if s.n.sockets[s.at] == s {
+		delete(s.n.sockets, s.at)
+		s.n.Closed++
+	}
+}
+
+// Addr is the socket's own.
+func (s *memory) Addr() netip.AddrPort { return s.at }
+
+// Parse splits an RTP packet.
+func Parse(data []byte) (p Packet, ok bool) {
+	h, payload, ok := parse(data)
+	if ok {
+		payload, ok = unpad(data, payload)
+	}
+	return Packet{Marker: h.marker, Type: h.payload, Seq: h.seq, Timestamp: h.timestamp, SSRC: h.ssrc, Payload: payload}, ok
+}
+
+// Packet is an RTP packet.
+type Packet struct {
+	Marker    bool
+	Type      uint8
+	Seq       uint16
+	Timestamp uint32
+	SSRC      uint32
+	Payload   []byte
+}
+
+// Bytes is the packet on the wire.
+func (p Packet) Bytes() []byte {
+	h := header{marker: p.Marker, payload: p.Type, seq: p.Seq, timestamp: p.Timestamp, ssrc: p.SSRC}
+	return append(h.append(nil), p.Payload...)
+}
+
+// ParseRTCP is for the fuzzer.
+func ParseRTCP(data []byte) bool {
+	_, ok := parseRTCP(data, 1)
+	return ok
+}
+
+// Seal encrypts as a peer with keys does.
+func Seal(k *Keys) func([]byte) []byte {
+	s := &sealer{}
+	if _, err := s.use(k); err != nil {
+		panic(err)
+	}
+	return func(packet []byte) []byte {
+		sealed, err := s.rtp(append(make([]byte, 0, len(packet)+16), packet...))
+		if err != nil {
+			panic(err)
+		}
+		return sealed
+	}
+}
+
+// Open decrypts as a peer with keys does.
+func Open(k *Keys) func([]byte) ([]byte, bool) {
+	o := &opener{}
+	if err := o.use(k, 0); err != nil {
+		panic(err)
+	}
+	return func(packet []byte) ([]byte, bool) {
+		p, _ := Parse(packet)
+		return o.rtp(slices.Clone(packet), p.SSRC, 0)
+	}
+}
