@@ -90,6 +90,8 @@ var layers = map[string][]string{
 	"internal/rest/remarks": {},
 	// for tests: answers against the OpenAPI description
 	"internal/rest/resttest": {},
+	// for tests: other people's programs from npm
+	"internal/nodetest": {},
 	"internal/server":        {"gen", "internal/fault"},
 	// the top: puts it together
 	"cmd/callwright": {everything, "internal/analysis", "internal/webhook", "internal/openai", "internal/egress"},

@@ -83,6 +83,15 @@ func (a *assistant) ReadCall(ctx context.Context, r *callwrightv1.ReadCallReques
 
 // start serves the tool server on loopback over the fake services.
 func start(t *testing.T, change func(*mcp.Config)) (*assistant, string) {
+	return startWith(t, func(c mcp.Config) http.Handler {
+		if change != nil {
+			change(&c)
+		}
+		return mcp.New(c)
+	})
+}
+
+func startWith(t *testing.T, handler func(mcp.Config) http.Handler) (*assistant, string) {
 	a := new(assistant)
 	conn := new(inprocgrpc.Channel)
 	callwrightv1.RegisterAssistantServiceServer(conn, a)
@@ -95,10 +104,7 @@ func start(t *testing.T, change func(*mcp.Config)) (*assistant, string) {
 			return token, nil
 		},
 	}
-	if change != nil {
-		change(&c)
-	}
-	s := httptest.NewServer(mcp.New(c))
+	s := httptest.NewServer(handler(c))
 	t.Cleanup(s.Close)
 	return a, s.URL
 }
