@@ -36,14 +36,19 @@ type house struct {
 
 func open(t *testing.T, db *store.DB) *house { return openWith(t, db, nil) }
 
-// openWith wraps the registrar that the services are added to, if wrap is given.
-func openWith(t *testing.T, db *store.DB, wrap func(grpc.ServiceRegistrar) grpc.ServiceRegistrar) *house {
+// openWith wraps the registrar that the services are added to, if wrap is given; change sets what identity may do.
+func openWith(t *testing.T, db *store.DB, wrap func(grpc.ServiceRegistrar) grpc.ServiceRegistrar,
+	change ...func(*identity.Config)) *house {
 	t.Helper()
 	key := secret.NewKey()
 	h := &house{db: db, sounds: t.TempDir(), services: map[string]bool{}}
 	h.client = newDescribed(t, func() string { return h.url })
 	log := slog.New(slog.NewJSONHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	h.identity = identity.New(identity.Config{DB: db, Key: key, Log: log})
+	c := identity.Config{DB: db, Key: key, Log: log}
+	for _, f := range change {
+		f(&c)
+	}
+	h.identity = identity.New(c)
 	var err error
 	h.recordings, err = call.OpenRecordings(t.Context(), "file://"+h.sounds)
 	require.NoError(t, err)

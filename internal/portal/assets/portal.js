@@ -2,11 +2,13 @@
 
 // An address's fragment never reaches a server: the token of a link or the prefill of a pairing. It goes into the fields
 // that ask for it, and out of the address bar.
-const fragment = location.hash.slice(1);
-if (fragment) {
+function readFragment() {
+  const fragment = location.hash.slice(1);
+  const fields = document.querySelectorAll("[data-prefill]");
+  if (!fragment || fields.length === 0) return;
   const values = new URLSearchParams(fragment);
   let token = null;
-  for (const field of document.querySelectorAll("[data-prefill]")) {
+  for (const field of fields) {
     const key = field.dataset.prefill;
     if (key === "#") {
       if (/^cwl_[0-9A-Za-z]+$/.test(fragment)) {
@@ -17,11 +19,11 @@ if (fragment) {
       field.value = values.get(key).slice(0, field.maxLength > 0 ? field.maxLength : 254);
     }
   }
-  if (token || document.querySelector("[data-prefill]")) {
-    history.replaceState(null, "", location.pathname + location.search);
-  }
+  history.replaceState(null, "", location.pathname + location.search);
   if (token) token.form.requestSubmit();
 }
+readFragment();
+addEventListener("hashchange", readFragment); // somebody pasted the link into a tab that shows the page already
 
 // Times in the reader's own zone.
 const zone = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
