@@ -76,14 +76,16 @@ var layers = map[string][]string{
 		"internal/call", "internal/analysis", "internal/secret"},
 	"internal/analysis": {"ent", "internal/store", "internal/fault", "internal/openai", "internal/call", "internal/agent"},
 	// from a website's address to an agent
-	"internal/agentbuilder": {"ent", "internal/store", "internal/fault", "internal/openai", "internal/egress", "internal/agent"},
+	// (identity: the lock that jobs are counted under, and the workspace's name)
+	"internal/agentbuilder": {"ent", "internal/store", "internal/fault", "internal/openai", "internal/egress", "internal/agent",
+		"internal/identity"},
 	// 4
 	"internal/engine": {"ent", "internal/store", "internal/fault", "internal/audio", "internal/carrier", "internal/call",
 		"internal/agent", "internal/contact", "internal/identity", "internal/conversation", "internal/conversation/scripted"},
 	"internal/api": {"gen", "ent", "internal/store", "internal/fault", "internal/identity", "internal/agent",
 		"internal/call", "internal/campaign", "internal/contact", "internal/policy", "internal/analysis", "internal/webhook", "internal/replay"},
 	// 5: clients of the gRPC services, and the listeners
-	"internal/mcp":  {"gen", "internal/fault"},
+	"internal/mcp":  {"gen", "internal/fault", "internal/throttle"},
 	"internal/rest": {"gen", "internal/fault", "internal/throttle"},
 	"internal/portal": {"gen", "internal/fault"},
 	// a plugin of buf; gen is being written while it runs
@@ -133,7 +135,7 @@ var fenced = map[string][]string{
 	"modernc.org/sqlite":            {"internal/store"},
 	"github.com/riverqueue/river/":  {"internal/store"},
 	"github.com/riverqueue/river": {"internal/store", "internal/call", "internal/engine", "internal/identity",
-		"internal/agent", "cmd/callwright", "internal/analysis"},
+		"internal/agent", "cmd/callwright", "internal/analysis", "internal/agentbuilder"},
 	"github.com/emiago/sipgo":           {"internal/carrier/sip"},
 	"github.com/sashabaranov/go-openai": {"internal/openai"},
 	"github.com/coder/websocket":        {"internal/openai"},

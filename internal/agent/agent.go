@@ -26,6 +26,16 @@ import (
 
 // Create makes an agent. Only its name is required.
 func Create(ctx context.Context, db *store.DB, in Settings) (*ent.Agent, error) {
+	return create(ctx, db.Ent(), store.NewID(), in)
+}
+
+// CreateAs is Create in the caller's transaction, with an id that was chosen beforehand: a job that runs twice can not make
+// a second agent.
+func CreateAs(ctx context.Context, tx *store.Tx, id uuid.UUID, in Settings) (*ent.Agent, error) {
+	return create(ctx, tx.Client, id, in)
+}
+
+func create(ctx context.Context, c *ent.Client, id uuid.UUID, in Settings) (*ent.Agent, error) {
 	s, err := in.validate()
 	if err != nil {
 		return nil, err
@@ -38,7 +48,7 @@ func Create(ctx context.Context, db *store.DB, in Settings) (*ent.Agent, error) 
 		return nil, err
 	}
 	now := store.Now()
-	return db.Ent().Agent.Create().
+	return c.Agent.Create().SetID(id).
 		SetName(*s.Name).SetNameFold(store.Fold(*s.Name)).
 		SetNillableStatus(s.Status).SetNillableModality(s.Modality).SetNillableLanguage(s.Language).
 		SetSettings(doc).SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)

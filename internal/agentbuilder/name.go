@@ -1,0 +1,134 @@
+package agentbuilder
+
+import (
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// maxName is in code points; an agent's name may have 128.
+const maxName = 60
+
+// domainName is a site's own label in words: trattoria-bella.example.com is Trattoria Bella. Empty for an address that has
+// no name.
+func domainName(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" {
+		return ""
+	}
+	label := strings.TrimPrefix(host, "www.")
+	if own, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+		label = own
+	}
+	label, _, _ = strings.Cut(label, ".")
+	var out []string
+	for _, w := range strings.FieldsFunc(label, func(r rune) bool { return r == '-' || r == '_' }) {
+		first, size := utf8.DecodeRuneInString(w)
+		out = append(out, string(unicode.ToUpper(first))+w[size:])
+	}
+	return oneLine(strings.Join(out, " "), maxName)
+}
+
+// letters are a name as the labels of domains spell it.
+func letters(s string) string { return strings.Join(words(s), "") }
+
+// company is who the agent speaks for, by the first that says so: JSON-LD, the site's own name, its title, its domain, the
+// instructions; otherwise is used when nobody does.
+func company(site *Site, instructions, otherwise string) string {
+	if site != nil {
+		domain := domainName(site.URL)
+		for _, name := range []string{site.Facts.Name, site.Facts.SiteName, titleName(site, domain), domain} {
+			if name = oneLine(name, maxName); fitName(name) {
+				return name
+			}
+		}
+	}
+	if name := namedIn(instructions); name != "" {
+		return name
+	}
+	return oneLine(otherwise, maxName)
+}
+
+func fitName(name string) bool {
+	return utf8.RuneCountInString(name) >= 2 && strings.ContainsFunc(name, unicode.IsLetter) && !isOrder(name) &&
+		!hasAddress(name) && len(words(name)) <= 8
+}
+
+var titleParts = regexp.MustCompile(`\s+[|–—·»•-]\s+|:\s+|\s*\|\s*`)
+
+// titleName is the part of the first page's title that is the company's name: the one that the domain spells, else the
+// last that is more than a greeting.
+func titleName(site *Site, domain string) string {
+	if len(site.Pages) == 0 {
+		return ""
+	}
+	best := ""
+	for _, part := range titleParts.Split(site.Pages[0].Title, -1) {
+		part = strings.TrimSpace(welcome.ReplaceAllString(strings.TrimSpace(part), ""))
+		if part == "" || common[strings.ToLower(part)] {
+			continue
+		}
+		if d := letters(domain); d != "" && (letters(part) == d || strings.HasPrefix(d, letters(part)) && len(letters(part)) > 3) {
+			return part
+		}
+		if best == "" || len(words(part)) < len(words(best)) {
+			best = part
+		}
+	}
+	return best
+}
+
+var (
+	welcome = regexp.MustCompile(`(?i)^(welcome to|willkommen (bei|im|in der)|bienvenue (chez|à)|bienvenidos a|home of)\s+`)
+	common  = map[string]bool{"home": true, "homepage": true, "home page": true, "start": true, "startseite": true, "welcome": true,
+		"willkommen": true, "accueil": true, "inicio": true, "index": true, "official site": true, "official website": true}
+)
+
+var named = []*regexp.Regexp{
+	regexp.MustCompile(`(?:[Cc]alled|[Nn]amed|[Nn]ame is|namens|heißt|llamad[ao]|appelée?)\s+["“„«']?([\p{Lu}\d][\p{L}\d'’&.-]*(?:\s+(?:[\p{Lu}\d&][\p{L}\d'’&.-]*|and|of|the|und|de|la)){0,5})`),
+	regexp.MustCompile(`["“„«]([\p{Lu}\d][^"”“»\n]{1,58})["”“»]`),
+	regexp.MustCompile(`(?:\b[Ff]or|\b[Aa]t|\b[Oo]f|\b[Ff]rom|\b[Ww]e are|\b[Ii] run|\b[Bb]ei|\b[Ff]ür|\b[Cc]hez|\b[Pp]our|\b[Pp]ara|\b[Ww]ir sind|[Cc]ompany:|[Bb]usiness:)\s+(?:the\s+|a\s+)?(\p{Lu}[\p{L}\d'’&-]*(?:\s+(?:[\p{Lu}\d&][\p{L}\d'’&-]*|and|of|the|und|de|la)){0,5})`),
+}
+
+// trailing are words that a name does not end with.
+var trailing = regexp.MustCompile(`(?:\s+(?:and|of|the|und|de|la))+$|[.,'’&-]+$`)
+
+// namedIn finds a company's name in instructions: behind "called", in quotation marks, or capitalised behind "for".
+func namedIn(instructions string) string {
+	for _, form := range named {
+		for _, m := range form.FindAllStringSubmatch(instructions, 5) {
+			name := oneLine(trailing.ReplaceAllString(trailing.ReplaceAllString(m[1], ""), ""), maxName)
+			if fitName(name) && !notNames[strings.ToLower(name)] {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+var notNames = map[string]bool{"i": true, "we": true, "our": true, "my": true, "english": true, "german": true, "french": true,
+	"spanish": true, "monday": true, "tuesday": true, "wednesday": true, "thursday": true, "friday": true, "saturday": true,
+	"sunday": true, "customers": true, "callers": true, "deutsch": true, "ai": true}
+
+// agentName is derived from the site's domain or from the instructions. spec: Agent builder job.
+func agentName(site *Site, firm string) string {
+	base := firm
+	if site != nil {
+		if domain := domainName(site.URL); domain != "" && letters(domain) != letters(firm) && !strings.Contains(letters(firm), letters(domain)) {
+			base = domain
+		}
+	}
+	if base == "" {
+		return "Assistant"
+	}
+	return base + " Assistant"
+}
