@@ -22,6 +22,8 @@ const (
 	marginGuard  = 6 * time.Millisecond
 	// lateStep is what a packet that came too late weighs against those in time; at lateLimit the delay grows.
 	lateStep, lateLimit = 8, 20
+	// restartPackets in a row, all too late, are a sender that has begun anew.
+	restartPackets = 3
 	// quiet is the power under which a frame may be left out unheard, about -50 dB of full scale.
 	quiet = 100 * 100
 )
@@ -83,15 +85,19 @@ func (j *jitter) put(timestamp uint32, pcm []int16, marker bool, age, at time.Du
 			return noPlace
 		}
 	}
-	j.jumps = 0
 	end := start + int64(len(pcm))
 	if end <= j.head {
-		if j.late += lateStep; j.late > lateLimit {
-			j.late, j.pause = 0, 1
+		if !j.backwards(timestamp, len(pcm)) {
+			if j.late += lateStep; j.late > lateLimit {
+				j.late, j.pause = 0, 1
+			}
+			return tooLate
 		}
-		return tooLate
+		j.restart(timestamp)
+		start = j.extend(timestamp)
+		end = start + int64(len(pcm))
 	}
-	j.late = max(j.late-1, 0)
+	j.jumps, j.late = 0, max(j.late-1, 0)
 	j.measure(start, age, at)
 	if start < j.head {
 		pcm = pcm[j.head-start:]
@@ -104,6 +110,18 @@ func (j *jitter) put(timestamp uint32, pcm []int16, marker bool, age, at time.Du
 	j.write(start, pcm)
 	j.newest = max(j.newest, end)
 	return inTime
+}
+
+// backwards reports whether packets that seem late are a sender that began anew at an earlier time: some in a row while
+// nothing else comes.
+func (j *jitter) backwards(timestamp uint32, samples int) bool {
+	if j.newest > j.head || j.jumps > 0 && timestamp != j.jumped {
+		j.jumps = 0
+		return false
+	}
+	j.jumps++
+	j.jumped = timestamp + uint32(samples)
+	return j.jumps >= restartPackets
 }
 
 // extend gives a timestamp its place on the long line, nearest to the head.
