@@ -54,6 +54,7 @@ type house struct {
 	// What follows a call.
 	analyst *analysis.Worker
 	courier *webhook.Courier
+	builder *agentbuilder.Worker
 }
 
 // serve is the composition root: it builds each part from those before it, tells ready, runs all of them until a signal,
@@ -135,6 +136,7 @@ func (h *house) register(r grpc.ServiceRegistrar) {
 		Recordings: h.recordings,
 		Line:       h.line(),
 		Actions:    h.actions(),
+		Builds:     h.builds(),
 	})
 }
 
@@ -150,7 +152,7 @@ func (h *house) newServer(register func(grpc.ServiceRegistrar)) *server.Server {
 		Reflection:   h.serving.GRPCReflection,
 		Log:          h.log,
 	})
-	s.Mount("/", rest.New(rest.Config{
+	h.mountPages(s, rest.New(rest.Config{
 		Conn:      s.Conn(),
 		PublicURL: h.serving.publicURL(),
 		Origins:   h.serving.CORSOrigin,
@@ -168,6 +170,7 @@ func (h *house) runJobs(ctx context.Context) error {
 	workers := river.NewWorkers()
 	h.engine.Workers(workers)
 	river.AddWorker(workers, h.analyst)
+	river.AddWorker(workers, h.builder)
 	river.AddWorker(workers, h.eraser())
 	return h.db.RunJobs(ctx, store.JobsConfig{
 		Workers: workers, Queues: map[string]int{call.QueueVoice: 8, call.QueueAfter: 16}, Periodic: periodic(), Log: h.log,

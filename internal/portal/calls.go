@@ -12,6 +12,14 @@ func statusText(s callwrightv1.CallStatus) string {
 	return upperFirst(strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.String(), "CALL_STATUS_")), "_", " "))
 }
 
+// statusLine is the status with the length of the talk.
+func statusLine(c *callwrightv1.Call) string {
+	if c.Duration == nil {
+		return statusText(c.GetStatus())
+	}
+	return statusText(c.GetStatus()) + ", " + length(c.GetDuration())
+}
+
 // statusTone is the colour of a status: good, bad, live or none.
 func statusTone(s callwrightv1.CallStatus) string {
 	switch s {

@@ -29,6 +29,19 @@ func (a asked) client() string {
 	return "an assistant"
 }
 
+// caution is what the owner should know before approving.
+func (a asked) caution() string {
+	text := "The app that asks gave no name."
+	if a.Pairing.GetClientName() != "" {
+		text = "The name " + a.client() + " was given by the app itself and is not verified."
+	}
+	text += " It asked " + a.Age
+	if from := a.Pairing.GetClientAddress(); from != "" {
+		text += " from " + from
+	}
+	return text + "."
+}
+
 // pairCode is the code in the address of the page of a pairing; empty for any other address.
 func pairCode(address string) string {
 	u, err := url.Parse(address)

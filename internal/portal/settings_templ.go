@@ -229,11 +229,11 @@ func settingsFields(p page, s settings) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(field{Form: "settings", Name: "from", Label: "Calls from", Type: "time", Value: s.Workspace.GetPolicy().GetQuietHours().GetFrom(), Hint: "Empty: 08:00"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(field{Form: "settings", Name: "from", Label: "Calls from", Placeholder: "08:00", Maximum: 5, Autocomplete: "off", Value: s.Workspace.GetPolicy().GetQuietHours().GetFrom(), Hint: "08:00 when empty"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(field{Form: "settings", Name: "to", Label: "until", Type: "time", Value: s.Workspace.GetPolicy().GetQuietHours().GetTo(), Hint: "Empty: 21:00"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(field{Form: "settings", Name: "to", Label: "until", Placeholder: "21:00", Maximum: 5, Autocomplete: "off", Value: s.Workspace.GetPolicy().GetQuietHours().GetTo(), Hint: "21:00 when empty"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -252,7 +252,7 @@ func settingsFields(p page, s settings) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = input(field{Form: "settings", Name: "countries", Label: "Countries", Value: s.countries(), Maximum: 1000, Autocomplete: "off", Placeholder: "US, CA",
-			Hint: "Two-letter codes that may be called on real lines. Empty: those of your own numbers."}).Render(ctx, templ_7745c5c3_Buffer)
+			Hint: "Two-letter codes that may be called on real lines. When empty: those of your own numbers."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -260,11 +260,11 @@ func settingsFields(p page, s settings) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(field{Form: "settings", Name: "calls_per_number_per_day", Label: "Calls to one number in a day", Type: "number", Value: number(s.Workspace.GetPolicy().CallsPerNumberPerDay), Hint: "Empty: 5"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(field{Form: "settings", Name: "calls_per_number_per_day", Label: "Calls to one number in a day", Type: "number", Value: number(s.Workspace.GetPolicy().CallsPerNumberPerDay), Hint: "5 when empty"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(field{Form: "settings", Name: "calls_per_second", Label: "Calls started in a second", Type: "number", Value: number(s.Workspace.GetPolicy().CallsPerSecond), Hint: "Empty: 1"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(field{Form: "settings", Name: "calls_per_second", Label: "Calls started in a second", Type: "number", Value: number(s.Workspace.GetPolicy().CallsPerSecond), Hint: "1 when empty"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
