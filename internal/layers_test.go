@@ -62,6 +62,8 @@ var layers = map[string][]string{
 		"internal/fault"},
 	// speech by one realtime model
 	"internal/conversation/realtime": {"internal/conversation", "internal/conversation/scripted", "internal/audio", "internal/openai"},
+	// speech by OpenAI-compatible servers
+	"internal/conversation/hosted": {"internal/conversation", "internal/openai", "internal/audio"},
 	// 3: the rules; never protobuf
 	"internal/identity": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/policy", "internal/secret"},
 	"internal/agent":    {"ent", "internal/store", "internal/fault", "internal/phone", "internal/secret", "internal/egress"},
@@ -83,7 +85,8 @@ var layers = map[string][]string{
 	"internal/engine": {"ent", "internal/store", "internal/fault", "internal/audio", "internal/carrier", "internal/call",
 		"internal/agent", "internal/contact", "internal/identity", "internal/conversation", "internal/conversation/scripted"},
 	"internal/api": {"gen", "ent", "internal/store", "internal/fault", "internal/identity", "internal/agent",
-		"internal/call", "internal/campaign", "internal/contact", "internal/policy", "internal/analysis", "internal/webhook", "internal/replay"},
+		"internal/call", "internal/campaign", "internal/contact", "internal/policy", "internal/analysis", "internal/webhook", "internal/replay",
+		"internal/agentbuilder"},
 	// 5: clients of the gRPC services, and the listeners
 	"internal/mcp":  {"gen", "internal/fault", "internal/throttle"},
 	"internal/rest": {"gen", "internal/fault", "internal/throttle"},

@@ -18,7 +18,7 @@ const (
 	// pauseOfMachine ends a machine's utterance: announcements have long pauses.
 	pauseOfMachine = 1200 * time.Millisecond
 	// finalTimeout is how long the final text may take.
-	finalTimeout = 4 * time.Second
+	finalTimeout = 5 * time.Second
 	// falseAfter is how long after an interruption words may take to come; then it was none.
 	falseAfter = 2 * time.Second
 	// stableAfter is how long the other side must be quiet for the model to think ahead.
@@ -49,10 +49,12 @@ type utterance struct {
 	text   string
 	done   bool // the listener knows that it is over
 	asked  time.Duration
-	stable bool   // text holds all that was said so far
-	cutOff string // text of the agent that this utterance interrupted and that was not heard
-	cutAt  time.Duration
-	vain   bool // it interrupted the agent, and no words came
+	stable bool // text holds all that was said so far
+	// wordless tells that the listener found no words in what came so far.
+	wordless bool
+	cutOff   string // text of the agent that this utterance interrupted and that was not heard
+	cutAt    time.Duration
+	vain     bool // it interrupted the agent, and no words came
 	// committed and understood are when it was over and when its text was final, for Timing.
 	committed, understood time.Time
 }
@@ -138,7 +140,7 @@ func (t *talk) understood(ctx context.Context, heard Utterance) {
 		return
 	}
 	if u := t.ear.current; u != nil && u.id == heard.ID {
-		u.text, u.done, u.stable = heard.Text, heard.Done, heard.Stable
+		u.text, u.done, u.stable, u.wordless = heard.Text, heard.Done, heard.Stable, heard.Text == ""
 		return // a final before the pause may still grow by another utterance: the pause decides
 	}
 	u := t.ear.waiting
@@ -193,13 +195,14 @@ func (t *talk) resume(ctx context.Context, u *utterance) bool {
 	return true
 }
 
-// goOn resumes when an interruption brought no words for so long: a cough, a passing car. If the noise goes on it does
-// not interrupt again before it has words.
+// goOn resumes when an interruption brought no words for so long: a cough, a passing car. While the sound goes on that
+// takes a listener who says that there are no words in it; it does not interrupt again before it has some.
 func (t *talk) goOn(ctx context.Context) {
-	for _, u := range []*utterance{t.ear.current, t.ear.waiting} {
-		if u != nil && u.cutOff != "" && u.text == "" && t.now-u.cutAt >= falseAfter && t.resume(ctx, u) {
-			u.vain = true
-		}
+	if u := t.ear.current; u != nil && u.wordless && u.text == "" && t.now-u.cutAt >= falseAfter && t.resume(ctx, u) {
+		u.vain = true
+	}
+	if u := t.ear.waiting; u != nil && u.text == "" && t.now-u.asked >= falseAfter {
+		t.resume(ctx, u)
 	}
 }
 

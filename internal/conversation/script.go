@@ -22,6 +22,8 @@ type Script struct {
 	Goals     []string
 	// Language is BCP 47. Defaults to "en". Lines that nobody wrote are said in it (phrases.go).
 	Language string
+	// Languages are further ones that the other side may speak.
+	Languages []string
 	// Model is the language model's name where the agent wants another than the server's default.
 	Model string
 	// VoiceID names the voice in the speech provider's terms; the built-in voices take any text.

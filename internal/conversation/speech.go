@@ -66,7 +66,8 @@ type Heard struct {
 // Utterance is what was understood of the other side.
 type Utterance struct {
 	// ID is the number given in Heard and Commit.
-	ID   uint64
+	ID uint64
+	// Text so far; one that is empty and not Final tells that no words were found yet in what was said.
 	Text string
 	// Final text does not change any more. A Final without text was no speech.
 	Final bool

@@ -204,20 +204,23 @@ func readWAVHead(r io.Reader) (l layout, err error) {
 func (l layout) read(r io.Reader, w *watch, emit func([]int16, int) error) error {
 	width := l.bits / 8 * l.channels
 	buffer := make([]byte, 9600)
-	have, total, began := 0, 0, time.Now()
+	have, total, waited := 0, 0, time.Duration(0) // for the server; not for who listens
 	for {
+		began := time.Now()
 		n, err := r.Read(buffer[have:])
-		if n > 0 {
-			w.touch()
-		}
+		waited += time.Since(began)
 		have += n
 		whole := have / width * width
 		// Half a piece is kept back only while more may come at once: every millisecond of the first sound counts.
 		if pcm := l.samples(buffer[:whole]); len(pcm) > 0 {
 			total += len(pcm)
+			w.timer.Stop()
 			if err := emit(pcm, l.rate); err != nil {
 				return err
 			}
+		}
+		if n > 0 {
+			w.touch()
 		}
 		have = copy(buffer, buffer[whole:have])
 		switch heard := time.Duration(total) * time.Second / time.Duration(l.rate); {
@@ -227,7 +230,7 @@ func (l layout) read(r io.Reader, w *watch, emit func([]int16, int) error) error
 			return nil
 		case err != nil:
 			return err
-		case time.Since(began)-heard > maxLag:
+		case waited-heard > maxLag:
 			return &Error{Kind: ErrUnavailable, Status: w.note.status, Cause: errors.New("the sound comes slower than it is heard")}
 		}
 	}

@@ -45,6 +45,7 @@ func (c *Client) Stream(ctx context.Context, chat Chat) iter.Seq2[Delta, error] 
 			if err != nil {
 				return // what follows the end, if only a broken connection, changes nothing
 			}
+			idle.Stop() // the listener may take its time; that is back-pressure
 			for _, d := range deltas {
 				if !yield(d, nil) {
 					return

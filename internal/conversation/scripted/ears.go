@@ -37,7 +37,7 @@ func (l *listening) Hear(h conversation.Heard) {
 			l.line, l.taken = "", 0
 		}
 	}
-	if h.Utterance != 0 && (len(h.Captions) > 0 || h.Utterance != l.utterance) {
+	if h.Utterance != 0 && l.captioned && (len(h.Captions) > 0 || h.Utterance != l.utterance) {
 		l.utterance = h.Utterance
 		l.tell(conversation.Utterance{ID: h.Utterance, Text: l.text()})
 	}
