@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/callwright/callwright/internal/fault"
+	"github.com/callwright/callwright/internal/throttle"
 )
 
 // maxBody is the largest request: arguments of the tools are small.
@@ -33,6 +34,9 @@ func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	caller, err := g.caller(r)
+	if err == nil {
+		err = g.admit(r, caller)
+	}
 	if err != nil {
 		f := faultOf(err)
 		if f.Kind == fault.Unauthenticated {
@@ -41,14 +45,6 @@ func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		refuse(w, f)
 		return
-	}
-	if g.Admit != nil {
-		if wait, ok := g.Admit(r.Context(), caller); !ok {
-			f := fault.New(fault.TooMany, "rate_limited", "too many requests in a minute")
-			f.RetryAfter = wait
-			refuse(w, f)
-			return
-		}
 	}
 	if !acceptsBoth(r.Header.Values("Accept")) {
 		refuseWith(w, http.StatusNotAcceptable, "not_acceptable", "the Accept header must list application/json and text/event-stream", 0)
@@ -73,7 +69,28 @@ func (g guard) caller(r *http.Request) (string, error) {
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return "", fault.New(fault.Unauthenticated, "api_key_invalid", "the header Authorization must be: Bearer <API key>")
 	}
-	return g.Authenticate(r.Context(), token)
+	name, err := g.Authenticate(r.Context(), token)
+	if err != nil && faultOf(err).Kind == fault.Unauthenticated {
+		// Wrong keys count for the address that they come from: trying many is refused as asking often is.
+		if limited := g.admit(r, "address "+throttle.Address(r.RemoteAddr)); limited != nil {
+			return "", limited
+		}
+	}
+	return name, err
+}
+
+// admit counts the request against a limit.
+func (g guard) admit(r *http.Request, caller string) error {
+	if g.Admit == nil {
+		return nil
+	}
+	wait, ok := g.Admit(r.Context(), caller)
+	if ok {
+		return nil
+	}
+	f := fault.New(fault.TooMany, "rate_limited", "too many requests in a minute")
+	f.RetryAfter = wait
+	return f
 }
 
 // expected refuses pages that reach a local server under a name of their own (DNS rebinding): Host, and Origin when a

@@ -16,7 +16,9 @@ const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
 func TestGuardAnswersWhoThenHowOftenThenInWhatForm(t *testing.T) {
 	_, url := start(t, func(c *mcp.Config) {
-		c.Admit = func(context.Context, string) (time.Duration, bool) { return 1500 * time.Millisecond, false }
+		c.Admit = func(_ context.Context, caller string) (time.Duration, bool) {
+			return 1500 * time.Millisecond, caller != "good"
+		}
 	})
 	bad := map[string]string{"Authorization": "Bearer bad", "Accept": "application/json"}
 	r, body := post(t, url, ping, bad)
@@ -32,6 +34,30 @@ func TestGuardAnswersWhoThenHowOftenThenInWhatForm(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, r.StatusCode, "before the form")
 	require.Equal(t, "2", r.Header.Get("Retry-After"))
 	require.Equal(t, "rate_limited", body["error_code"])
+}
+
+func TestTryingManyKeysIsLimitedForTheAddress(t *testing.T) {
+	tried := map[string]int{}
+	_, url := start(t, func(c *mcp.Config) {
+		c.Admit = func(_ context.Context, caller string) (time.Duration, bool) {
+			tried[caller]++
+			return time.Minute, tried[caller] <= 2
+		}
+	})
+	wrong := map[string]string{"Authorization": "Bearer wrong"}
+	for range 2 {
+		r, _ := post(t, url, ping, wrong)
+		require.Equal(t, http.StatusUnauthorized, r.StatusCode)
+	}
+	r, body := post(t, url, ping, wrong)
+	require.Equal(t, http.StatusTooManyRequests, r.StatusCode)
+	require.Equal(t, "rate_limited", body["error_code"])
+	require.Equal(t, "60", r.Header.Get("Retry-After"))
+	r, _ = post(t, url, ping, map[string]string{"Authorization": ""})
+	require.Equal(t, http.StatusUnauthorized, r.StatusCode, "without a key nothing was tried")
+	r, _ = post(t, url, ping, nil)
+	require.Equal(t, http.StatusOK, r.StatusCode, "a good key from the same address")
+	require.Equal(t, map[string]int{"address 127.0.0.1": 3, "good": 1}, tried)
 }
 
 func TestBothMediaTypesMustBeAccepted(t *testing.T) {

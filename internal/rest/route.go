@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	v1 "github.com/callwright/callwright/gen/callwright/v1"
+	"github.com/callwright/callwright/internal/throttle"
 )
 
 // services are the bindings of rest.yaml: each service with the first segments, behind /v1, of its paths. A segment that
@@ -142,7 +143,7 @@ func headerIn(name string) (string, bool) {
 
 // origin tells the services where a request comes from. They believe it only on the connection inside the process.
 func origin(_ context.Context, r *http.Request) metadata.MD {
-	return metadata.Pairs("client-address", clientAddress(r.RemoteAddr))
+	return metadata.Pairs("client-address", throttle.Address(r.RemoteAddr))
 }
 
 // headerOut are the metadata of an answer that become headers. The request id and the version are set here on every

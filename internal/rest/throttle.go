@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"math"
-	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,7 +61,7 @@ func newGate(c Config) *gate {
 // take counts a request against its caller.
 func (g *gate) take(r *http.Request) throttle.Verdict {
 	g.sweep()
-	addr := clientAddress(r.RemoteAddr)
+	addr := throttle.Address(r.RemoteAddr)
 	token := bearer(r)
 	if token == "" {
 		return g.log.Take(r.Context(), addr)
@@ -129,24 +127,6 @@ func (g *gate) remember(sum [sha256.Size]byte, name string) {
 		s.owners = map[[sha256.Size]byte]*owner{}
 	}
 	s.owners[sum] = &owner{name: name, used: time.Since(g.start)}
-}
-
-// clientAddress is the peer's address; for IPv6 its /64, which one client has whole.
-func clientAddress(remote string) string {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		return remote
-	}
-	a, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	a = a.Unmap().WithZone("")
-	if a.Is6() {
-		p, _ := a.Prefix(64)
-		return p.String()
-	}
-	return a.String()
 }
 
 // bearer is the request's bearer token, or empty.
