@@ -193,3 +193,43 @@ func Open(k *Keys) func([]byte) ([]byte, bool) {
 		return o.rtp(slices.Clone(packet), p.SSRC, 0)
 	}
 }
+
+// Socket is a real socket of the system's, with the kernel's times of arrival.
+type Socket struct {
+	s socket
+	b *batch
+}
+
+// ListenUDP opens one on a port of the loopback that the system chooses; Addr must be told by the caller, so the port is
+// tried until one is free.
+func ListenUDP() (*Socket, netip.AddrPort, error) {
+	for port := uint16(40001); ; port += 2 {
+		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
+		s, err := listen(at)
+		if err == nil {
+			return &Socket{s: s, b: newBatch()}, at, nil
+		}
+		if port > 60000 {
+			return nil, at, err
+		}
+	}
+}
+
+// Receive has f called for what has come.
+func (s *Socket) Receive(f func(data []byte, from netip.AddrPort, at time.Time)) {
+	for {
+		n := s.s.receive(s.b)
+		for _, p := range s.b.packets[:n] {
+			f(p.data, p.from, p.at)
+		}
+		if n < batchSize {
+			return
+		}
+	}
+}
+
+// Send is of the socket.
+func (s *Socket) Send(data []byte, to netip.AddrPort) error { return s.s.send(data, to) }
+
+// Close is of the socket.
+func (s *Socket) Close() { s.s.close() }

@@ -17,7 +17,8 @@ const (
 )
 
 // lane looks after some streams: one goroutine that runs while there are any, one timer. Measured beside a goroutine for
-// each stream by BenchmarkStreams: half the CPU at a hundred calls, since most of a tick's price is waking up.
+// each stream by BenchmarkStreams: 16 against 24 µs for a packet pair at a hundred calls, since most of a tick's price is
+// waking up; a bare echo takes 16 to 23.
 type lane struct {
 	// phase is where in the 20 ms the lane ticks, so that the lanes share the processors.
 	phase time.Duration
@@ -66,6 +67,7 @@ func (l *lane) leave(s *Stream) {
 
 // run ticks until there is no stream any more, or the ports are closed.
 func (l *lane) run() {
+	raise()
 	b := newBatch()
 	since := time.Since(l.epoch) - l.phase
 	next := l.epoch.Add(l.phase + since.Truncate(audio.FrameTime) + audio.FrameTime)
