@@ -6,9 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/callwright/callwright/internal/carrier/sandbox"
-	"github.com/callwright/callwright/internal/conversation"
 )
 
 func TestATalkOverServers(t *testing.T) {
@@ -94,6 +91,3 @@ func TestFaultsOfEveryServer(t *testing.T) {
 		}
 	}
 }
-
-var _ = sandbox.Step{}
-var _ = conversation.Script{}

@@ -153,7 +153,7 @@ func (r *relaying) start() bool {
 }
 
 // skip drops the ways that make no sense after a failure and tells when the next one is to be asked: a server that
-// refuses does so again, one that is busy wants a pause, and meanwhile there is the fallback.
+// refuses or is busy will be so again at once, so the fallback comes first; without one, the busy one gets its pause.
 func (r *relaying) skip(got result) time.Duration {
 	var e *openai.Error
 	if !errors.As(got.err, &e) {
@@ -163,11 +163,13 @@ func (r *relaying) skip(got result) time.Duration {
 	if len(r.left) == 0 || r.left[0].client != got.try.client || !busy && !errors.Is(e.Kind, openai.ErrRefused) {
 		return 0
 	}
-	if len(r.left) > 1 || !busy {
+	switch {
+	case len(r.left) > 1:
 		r.left = r.left[1:]
 		return 0
-	}
-	if e.RetryAfter > busyLongest {
+	case !busy:
+		return 0
+	case e.RetryAfter > busyLongest:
 		r.left = nil
 		return 0
 	}

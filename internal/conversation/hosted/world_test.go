@@ -89,7 +89,8 @@ var faults = map[string]fault{
 	},
 	// The first bytes of a right answer come, then a byte each second.
 	"slow-drip": func(w http.ResponseWriter, r *http.Request, work http.HandlerFunc) {
-		work(&narrow{ResponseWriter: w, left: 40, behind: func(w http.ResponseWriter, b byte) {
+		left := map[string]int{"/v1/audio/transcriptions": 5}[r.URL.Path]
+		work(&narrow{ResponseWriter: w, left: max(left, 40*(1-left/5)), behind: func(w http.ResponseWriter, b byte) {
 			select {
 			case <-time.After(time.Second):
 				w.Write([]byte{b})
@@ -252,6 +253,9 @@ func event(w io.Writer, delta any) {
 func reply(c chat) []string {
 	switch last := c.last(); {
 	case strings.HasPrefix(last, "(Your last words"):
+		if strings.Contains(c.Messages[len(c.Messages)-2].Content, "Thank you") {
+			return []string{"Goodbye.", "CALL end_call {}"}
+		}
 		return []string{"to our new rooms."}
 	case strings.Contains(last, "go ahead"):
 		return []string{"We have moved, and so your cleaning on Thursday will be at another place. Please come to our new rooms."}
