@@ -24,6 +24,7 @@ func (h *house) openAfter() error {
 	if err != nil {
 		return err
 	}
+	h.builder = h.newBuilder(model)
 	h.courier = webhook.New(webhook.Config{
 		DB: h.db, Egress: h.egress, Actions: h.actions(), Backoff: h.serving.WebhookBackoff, Version: programVersion(), Log: h.log,
 	})

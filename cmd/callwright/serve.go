@@ -9,6 +9,7 @@ import (
 	"github.com/riverqueue/river"
 	"google.golang.org/grpc"
 
+	"github.com/callwright/callwright/internal/agentbuilder"
 	"github.com/callwright/callwright/internal/analysis"
 	"github.com/callwright/callwright/internal/api"
 	"github.com/callwright/callwright/internal/audio/voice"
@@ -173,6 +174,7 @@ func (h *house) runJobs(ctx context.Context) error {
 	river.AddWorker(workers, h.builder)
 	river.AddWorker(workers, h.eraser())
 	return h.db.RunJobs(ctx, store.JobsConfig{
-		Workers: workers, Queues: map[string]int{call.QueueVoice: 8, call.QueueAfter: 16}, Periodic: periodic(), Log: h.log,
+		Workers: workers, Periodic: periodic(), Log: h.log,
+		Queues: map[string]int{call.QueueVoice: 8, call.QueueAfter: 16, agentbuilder.Queue: 4},
 	})
 }

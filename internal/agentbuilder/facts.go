@@ -44,7 +44,7 @@ func fromElements(doc *goquery.Document) Facts {
 
 // hrefText is what the first link of a scheme leads to.
 func hrefText(doc *goquery.Document, scheme string) string {
-	href := doc.Find(`a[href^="` + scheme + `" i]`).First().AttrOr("href", "")
+	href := doc.Find(`a[href^="`+scheme+`" i]`).First().AttrOr("href", "")
 	if len(href) <= len(scheme) {
 		return ""
 	}

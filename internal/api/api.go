@@ -11,6 +11,7 @@ import (
 
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
 	"github.com/callwright/callwright/internal/agent"
+	"github.com/callwright/callwright/internal/agentbuilder"
 	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/identity"
 	"github.com/callwright/callwright/internal/store"
@@ -27,6 +28,8 @@ type Config struct {
 	Line call.Line
 	// Actions keeps what agents' calls set off.
 	Actions agent.Actions
+	// Builds makes agents from websites.
+	Builds agentbuilder.Builds
 }
 
 // Register adds all services of callwright.v1.
@@ -36,6 +39,7 @@ func Register(r grpc.ServiceRegistrar, c Config) {
 	callwrightv1.RegisterAgentServiceServer(r, &agents{db: c.DB})
 	callwrightv1.RegisterPhoneNumberServiceServer(r, &phoneNumbers{db: c.DB})
 	callwrightv1.RegisterActionServiceServer(r, &actions{rules: c.Actions})
+	callwrightv1.RegisterAgentBuilderServiceServer(r, &agentBuilds{rules: c.Builds})
 	callwrightv1.RegisterCallTagServiceServer(r, &callTags{db: c.DB})
 	callwrightv1.RegisterContactServiceServer(r, &contacts{db: c.DB})
 	callwrightv1.RegisterCustomFieldServiceServer(r, &customFields{db: c.DB})
