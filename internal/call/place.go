@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,9 +34,6 @@ type Request struct {
 	Metadata json.RawMessage
 	// Test is a test conversation, always on the sandbox carrier.
 	Test bool
-	// From is what the call leaves by when its agent has no outbound number: the trunk's. Defaults to SandboxNumber, which
-	// test conversations always use.
-	From string
 	// Line is where it would leave by.
 	Line Line
 	// ContactID and CampaignID belong to the workspace; the caller has seen to that.
@@ -102,7 +100,7 @@ func Place(ctx context.Context, db *store.DB, r Request) (*ent.Call, error) {
 		if err := admit(ctx, tx.Client, workspace, a, now); err != nil {
 			return err
 		}
-		from, err := leavesBy(ctx, tx.Client, r)
+		from, err := r.Line.leavesBy(ctx, tx.Client, r.AgentID, r.Test)
 		if err != nil {
 			return err
 		}
@@ -166,15 +164,17 @@ func errInactive(a *ent.Agent) error {
 		"The agent's status is %s: it takes test conversations only. Make it active to let it call.", a.Status)
 }
 
-func leavesBy(ctx context.Context, c *ent.Client, r Request) (string, error) {
-	number, ok, err := agent.OutboundNumber(ctx, c, r.AgentID)
+// leavesBy is the number of a call: its agent's outbound one, else the trunk's; on the sandbox, where test conversations
+// always are, SandboxNumber.
+func (l Line) leavesBy(ctx context.Context, c *ent.Client, agentID uuid.UUID, test bool) (string, error) {
+	number, ok, err := agent.OutboundNumber(ctx, c, agentID)
 	switch {
 	case err != nil || ok:
 		return number, err
-	case r.From == "" || r.Test:
+	case l.From == "" || test:
 		return SandboxNumber, nil
 	}
-	return r.From, nil
+	return l.From, nil
 }
 
 // count changes how many calls the workspace has and with that takes its lock until the transaction ends.
@@ -189,6 +189,9 @@ func count(ctx context.Context, tx *store.Tx, workspace uuid.UUID, by int64, tes
 		Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("count calls: %w", err)
+	}
+	if by > 0 && rand.IntN(sweepSpans) == 0 {
+		return forgetSpans(ctx, tx, workspace, store.Now())
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/ent/callspan"
 	"github.com/callwright/callwright/ent/predicate"
+	"github.com/callwright/callwright/internal/store"
 )
 
 // A window is added up from spans: the calls of the minute in which it begins are looked at one by one, then come whole
@@ -177,15 +178,17 @@ func (w window) passes(ctx context.Context, enough int, size func(part) int) (*t
 
 // running are the calls of the window that talk, and what they count by now.
 func (w window) running(ctx context.Context, now time.Time) (talks, error) {
-	rows, err := w.c.Call.Query().Where(call.QueuedAtGT(w.since), counts).
-		Where(call.InFlight(true), call.Status(string(StatusInProgress))).
+	// They are few; asked for those of the window, SQLite would go through all calls of it.
+	rows, err := w.c.Call.Query().Where(call.InFlight(true), call.Status(string(StatusInProgress)), call.QueuedAtNotNil()).
 		Select(call.FieldID, call.FieldQueuedAt, call.FieldAnsweredAt).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the calls in progress: %w", err)
 	}
-	all := make(talks, len(rows))
-	for i, r := range rows {
-		all[i] = talk{r.ID, *r.QueuedAt, seconds(r, now)}
+	var all talks
+	for _, r := range rows {
+		if r.QueuedAt.After(w.since) {
+			all = append(all, talk{r.ID, *r.QueuedAt, seconds(r, now)})
+		}
 	}
 	return all, nil
 }
@@ -206,4 +209,17 @@ func (ts talks) in(p *part) (n int) {
 		}
 	}
 	return n
+}
+
+// sweepSpans is at how many new calls, on average, the old spans of their workspace are deleted.
+const sweepSpans = 256
+
+// forgetSpans deletes the spans of a workspace that no window reaches.
+func forgetSpans(ctx context.Context, tx *store.Tx, workspace uuid.UUID, now time.Time) error {
+	_, err := tx.CallSpan.Delete().Where(callspan.WorkspaceID(workspace), callspan.LengthIn(minute, hour),
+		callspan.StartLT(now.Add(-31*day))).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("delete old spans: %w", err)
+	}
+	return nil
 }
