@@ -88,8 +88,8 @@ var layers = map[string][]string{
 		"internal/call", "internal/campaign", "internal/contact", "internal/policy", "internal/analysis", "internal/webhook", "internal/replay",
 		"internal/agentbuilder"},
 	// 5: clients of the gRPC services, and the listeners
-	"internal/mcp":  {"gen", "internal/fault", "internal/throttle"},
-	"internal/rest": {"gen", "internal/fault", "internal/throttle"},
+	"internal/mcp":    {"gen", "internal/fault", "internal/throttle"},
+	"internal/rest":   {"gen", "internal/fault", "internal/throttle"},
 	"internal/portal": {"gen", "internal/fault"},
 	// a plugin of buf; gen is being written while it runs
 	"internal/rest/remarks": {},
@@ -97,7 +97,7 @@ var layers = map[string][]string{
 	"internal/rest/resttest": {},
 	// for tests: other people's programs from npm
 	"internal/nodetest": {},
-	"internal/server":        {"gen", "internal/fault"},
+	"internal/server":   {"gen", "internal/fault"},
 	// the top: puts it together
 	"cmd/callwright": {everything, "internal/analysis", "internal/webhook", "internal/openai", "internal/egress"},
 }

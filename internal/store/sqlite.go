@@ -23,7 +23,8 @@ import (
 //     write-ahead log is in the kernel by then. A power failure may lose the last transactions, never the file's
 //     consistency; FULL would cost an fsync for each commit. Who must not lose those either uses PostgreSQL.
 //   - _time_format, _timezone: times are stored as UTC text whose order is the order of time.
-//   - cache_size: 8 MiB for each connection; reads mostly come from the mapped file.
+//   - cache_size, mmap_size: 8 MiB for each connection; reads come from the mapped file, of which 2 GiB is the most that
+//     SQLite maps. A count over a million calls takes a third less time than with a quarter of a GiB.
 var sqliteParams = strings.Join([]string{
 	"_pragma=busy_timeout(10000)",
 	"_pragma=journal_mode(WAL)",
@@ -31,7 +32,7 @@ var sqliteParams = strings.Join([]string{
 	"_pragma=foreign_keys(1)",
 	"_pragma=temp_store(MEMORY)",
 	"_pragma=cache_size(-8192)",
-	"_pragma=mmap_size(268435456)",
+	"_pragma=mmap_size(2147418112)",
 	"_pragma=journal_size_limit(67108864)",
 	"_txlock=immediate",
 	"_time_format=sqlite",
