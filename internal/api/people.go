@@ -23,7 +23,9 @@ func (s *people) GetSignIn(ctx context.Context, _ *callwrightv1.GetSignInRequest
 	if err != nil {
 		return nil, err
 	}
-	return &callwrightv1.GetSignInResponse{NeedsSetUp: needs, SignUpOpen: s.identity.SignUpOpen()}, nil
+	return &callwrightv1.GetSignInResponse{
+		NeedsSetUp: needs, SignUpOpen: s.identity.SignUpOpen(), OpenIdName: s.identity.OpenIDName(),
+	}, nil
 }
 
 func (s *people) SignIn(ctx context.Context, in *callwrightv1.SignInRequest) (*callwrightv1.SignInResponse, error) {
@@ -38,11 +40,7 @@ func (s *people) SignIn(ctx context.Context, in *callwrightv1.SignInRequest) (*c
 	if len(choices) == 0 {
 		return &callwrightv1.SignInResponse{SignedIn: encodeSignedIn(signed)}, nil
 	}
-	out := &callwrightv1.SignInResponse{}
-	for _, w := range choices {
-		out.Workspaces = append(out.Workspaces, &callwrightv1.WorkspaceChoice{Id: w.ID.String(), Name: w.Name})
-	}
-	return out, nil
+	return &callwrightv1.SignInResponse{Workspaces: encodeChoices(choices)}, nil
 }
 
 func (s *people) SetUp(ctx context.Context, in *callwrightv1.SetUpRequest) (*callwrightv1.SetUpResponse, error) {
@@ -138,4 +136,42 @@ func encodePerson(u *ent.User, workspaceName string) *callwrightv1.Person {
 		p.Email = *u.Email
 	}
 	return p
+}
+
+func (s *people) BeginOpenID(ctx context.Context, _ *callwrightv1.BeginOpenIDRequest) (*callwrightv1.BeginOpenIDResponse, error) {
+	address, kept, err := s.identity.BeginOpenID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &callwrightv1.BeginOpenIDResponse{AuthorizationUrl: address, Attempt: kept}, nil
+}
+
+func (s *people) FinishOpenID(ctx context.Context, in *callwrightv1.FinishOpenIDRequest) (*callwrightv1.FinishOpenIDResponse, error) {
+	v, err := s.identity.FinishOpenID(from(ctx), in.GetAttempt(), in.GetState(), in.GetCode())
+	if err != nil {
+		return nil, err
+	}
+	if len(v.Workspaces) == 0 {
+		return &callwrightv1.FinishOpenIDResponse{SignedIn: encodeSignedIn(v.SignedIn)}, nil
+	}
+	return &callwrightv1.FinishOpenIDResponse{Workspaces: encodeChoices(v.Workspaces), Ticket: v.Ticket}, nil
+}
+
+func (s *people) ChooseOpenID(ctx context.Context, in *callwrightv1.ChooseOpenIDRequest) (*callwrightv1.ChooseOpenIDResponse, error) {
+	workspace, err := parseID("workspace_id", in.GetWorkspaceId())
+	if err != nil {
+		return nil, err
+	}
+	signed, err := s.identity.ChooseOpenID(from(ctx), in.GetTicket(), workspace)
+	if err != nil {
+		return nil, err
+	}
+	return &callwrightv1.ChooseOpenIDResponse{SignedIn: encodeSignedIn(signed)}, nil
+}
+
+func encodeChoices(all []*ent.Workspace) (choices []*callwrightv1.WorkspaceChoice) {
+	for _, w := range all {
+		choices = append(choices, &callwrightv1.WorkspaceChoice{Id: w.ID.String(), Name: w.Name})
+	}
+	return choices
 }

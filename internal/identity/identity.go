@@ -40,6 +40,8 @@ type Config struct {
 	PairingLifetime time.Duration
 	// PairingStarts is how many pairings a client address may start in 10 minutes; 0 is no limit.
 	PairingStarts int
+	// OpenID lets people sign in with a provider. Defaults to none.
+	OpenID OpenID
 	// Now is the clock of everything that expires. Defaults to store.Now; tests move it.
 	Now func() time.Time
 	// Log defaults to slog.Default().
@@ -51,6 +53,8 @@ type Identity struct {
 	db     *store.DB
 	log    *slog.Logger
 	signer ed25519.PrivateKey
+	sealer secret.Key
+	openID *openID // nil without a provider
 	now    func() time.Time
 	stove  stove
 
@@ -77,7 +81,8 @@ func New(c Config) *Identity {
 		pairingLifetime: cmp.Or(c.PairingLifetime, 15*time.Minute), pairingStarts: c.PairingStarts,
 	}
 	if !c.Key.IsZero() {
-		i.signer = c.Key.Signing("user token")
+		i.signer, i.sealer = c.Key.Signing("user token"), c.Key
+		i.openID = newOpenID(c.OpenID)
 	}
 	return i
 }

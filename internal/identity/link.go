@@ -8,6 +8,7 @@ import (
 
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/ent/link"
+	"github.com/callwright/callwright/ent/predicate"
 	"github.com/callwright/callwright/ent/user"
 	"github.com/callwright/callwright/internal/fault"
 	"github.com/callwright/callwright/internal/store"
@@ -103,8 +104,11 @@ func (i *Identity) NeedsSetUp(ctx context.Context) (bool, error) {
 }
 
 func canSignIn(ctx context.Context, c *ent.Client) (bool, error) {
-	return c.User.Query().Where(user.PasswordHashNotNil(), user.WorkspaceIDNotNil()).Exist(store.System(ctx))
+	return c.User.Query().Where(signsIn(), user.WorkspaceIDNotNil()).Exist(store.System(ctx))
 }
+
+// signsIn are the users who have a way to sign in: a password, or a provider that vouches for them.
+func signsIn() predicate.User { return user.Or(user.PasswordHashNotNil(), user.OidcSubjectNotNil()) }
 
 // SetUpLink makes the token of a set-up link, which makes the first owner: of a new workspace, or of the given one. It is
 // empty once somebody can sign in.

@@ -214,7 +214,7 @@ func otherOwner(ctx context.Context, tx *store.Tx, workspace uuid.UUID, u *ent.U
 		return nil
 	}
 	other, err := tx.User.Query().
-		Where(user.WorkspaceID(workspace), user.Role(RoleOwner), user.IDNEQ(u.ID), user.PasswordHashNotNil()).Exist(ctx)
+		Where(user.WorkspaceID(workspace), user.Role(RoleOwner), user.IDNEQ(u.ID), signsIn()).Exist(ctx)
 	if err == nil && !other {
 		err = errLastOwner
 	}

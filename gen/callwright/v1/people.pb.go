@@ -228,7 +228,9 @@ type GetSignInResponse struct {
 	// Nobody can sign in yet: the set-up link is needed.
 	NeedsSetUp bool `protobuf:"varint,1,opt,name=needs_set_up,json=needsSetUp,proto3" json:"needs_set_up,omitempty"`
 	// Everybody may sign up.
-	SignUpOpen    bool `protobuf:"varint,2,opt,name=sign_up_open,json=signUpOpen,proto3" json:"sign_up_open,omitempty"`
+	SignUpOpen bool `protobuf:"varint,2,opt,name=sign_up_open,json=signUpOpen,proto3" json:"sign_up_open,omitempty"`
+	// What the OpenID provider is called that people may sign in with; empty without one.
+	OpenIdName    string `protobuf:"bytes,3,opt,name=open_id_name,json=openIdName,proto3" json:"open_id_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -277,6 +279,326 @@ func (x *GetSignInResponse) GetSignUpOpen() bool {
 	return false
 }
 
+func (x *GetSignInResponse) GetOpenIdName() string {
+	if x != nil {
+		return x.OpenIdName
+	}
+	return ""
+}
+
+type BeginOpenIDRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginOpenIDRequest) Reset() {
+	*x = BeginOpenIDRequest{}
+	mi := &file_callwright_v1_people_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginOpenIDRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginOpenIDRequest) ProtoMessage() {}
+
+func (x *BeginOpenIDRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_people_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginOpenIDRequest.ProtoReflect.Descriptor instead.
+func (*BeginOpenIDRequest) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{4}
+}
+
+type BeginOpenIDResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the person signs in.
+	AuthorizationUrl string `protobuf:"bytes,1,opt,name=authorization_url,json=authorizationUrl,proto3" json:"authorization_url,omitempty"`
+	// What the person's browser keeps until they come back; 10 minutes long. It is sealed.
+	Attempt       string `protobuf:"bytes,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginOpenIDResponse) Reset() {
+	*x = BeginOpenIDResponse{}
+	mi := &file_callwright_v1_people_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginOpenIDResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginOpenIDResponse) ProtoMessage() {}
+
+func (x *BeginOpenIDResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_people_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginOpenIDResponse.ProtoReflect.Descriptor instead.
+func (*BeginOpenIDResponse) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *BeginOpenIDResponse) GetAuthorizationUrl() string {
+	if x != nil {
+		return x.AuthorizationUrl
+	}
+	return ""
+}
+
+func (x *BeginOpenIDResponse) GetAttempt() string {
+	if x != nil {
+		return x.Attempt
+	}
+	return ""
+}
+
+type FinishOpenIDRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From the beginning.
+	Attempt string `protobuf:"bytes,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// From the address that the person came back by.
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// From the address that the person came back by.
+	Code          string `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishOpenIDRequest) Reset() {
+	*x = FinishOpenIDRequest{}
+	mi := &file_callwright_v1_people_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishOpenIDRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishOpenIDRequest) ProtoMessage() {}
+
+func (x *FinishOpenIDRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_people_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishOpenIDRequest.ProtoReflect.Descriptor instead.
+func (*FinishOpenIDRequest) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *FinishOpenIDRequest) GetAttempt() string {
+	if x != nil {
+		return x.Attempt
+	}
+	return ""
+}
+
+func (x *FinishOpenIDRequest) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *FinishOpenIDRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type FinishOpenIDResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absent when workspaces is not empty.
+	SignedIn *SignedIn `protobuf:"bytes,1,opt,name=signed_in,json=signedIn,proto3" json:"signed_in,omitempty"`
+	// The person is in several workspaces: choose one with the ticket.
+	Workspaces []*WorkspaceChoice `protobuf:"bytes,2,rep,name=workspaces,proto3" json:"workspaces,omitempty"`
+	// Works for 5 minutes. It is sealed.
+	Ticket        string `protobuf:"bytes,3,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishOpenIDResponse) Reset() {
+	*x = FinishOpenIDResponse{}
+	mi := &file_callwright_v1_people_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishOpenIDResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishOpenIDResponse) ProtoMessage() {}
+
+func (x *FinishOpenIDResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_people_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishOpenIDResponse.ProtoReflect.Descriptor instead.
+func (*FinishOpenIDResponse) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *FinishOpenIDResponse) GetSignedIn() *SignedIn {
+	if x != nil {
+		return x.SignedIn
+	}
+	return nil
+}
+
+func (x *FinishOpenIDResponse) GetWorkspaces() []*WorkspaceChoice {
+	if x != nil {
+		return x.Workspaces
+	}
+	return nil
+}
+
+func (x *FinishOpenIDResponse) GetTicket() string {
+	if x != nil {
+		return x.Ticket
+	}
+	return ""
+}
+
+type ChooseOpenIDRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From the end of the sign-in.
+	Ticket        string `protobuf:"bytes,1,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	WorkspaceId   string `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChooseOpenIDRequest) Reset() {
+	*x = ChooseOpenIDRequest{}
+	mi := &file_callwright_v1_people_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChooseOpenIDRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChooseOpenIDRequest) ProtoMessage() {}
+
+func (x *ChooseOpenIDRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_people_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChooseOpenIDRequest.ProtoReflect.Descriptor instead.
+func (*ChooseOpenIDRequest) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ChooseOpenIDRequest) GetTicket() string {
+	if x != nil {
+		return x.Ticket
+	}
+	return ""
+}
+
+func (x *ChooseOpenIDRequest) GetWorkspaceId() string {
+	if x != nil {
+		return x.WorkspaceId
+	}
+	return ""
+}
+
+type ChooseOpenIDResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	SignedIn      *SignedIn              `protobuf:"bytes,1,opt,name=signed_in,json=signedIn,proto3" json:"signed_in,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChooseOpenIDResponse) Reset() {
+	*x = ChooseOpenIDResponse{}
+	mi := &file_callwright_v1_people_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChooseOpenIDResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChooseOpenIDResponse) ProtoMessage() {}
+
+func (x *ChooseOpenIDResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_people_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChooseOpenIDResponse.ProtoReflect.Descriptor instead.
+func (*ChooseOpenIDResponse) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ChooseOpenIDResponse) GetSignedIn() *SignedIn {
+	if x != nil {
+		return x.SignedIn
+	}
+	return nil
+}
+
 type SignInRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Email    string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
@@ -289,7 +611,7 @@ type SignInRequest struct {
 
 func (x *SignInRequest) Reset() {
 	*x = SignInRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[4]
+	mi := &file_callwright_v1_people_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -301,7 +623,7 @@ func (x *SignInRequest) String() string {
 func (*SignInRequest) ProtoMessage() {}
 
 func (x *SignInRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[4]
+	mi := &file_callwright_v1_people_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -314,7 +636,7 @@ func (x *SignInRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignInRequest.ProtoReflect.Descriptor instead.
 func (*SignInRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{4}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SignInRequest) GetEmail() string {
@@ -350,7 +672,7 @@ type SignInResponse struct {
 
 func (x *SignInResponse) Reset() {
 	*x = SignInResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[5]
+	mi := &file_callwright_v1_people_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -362,7 +684,7 @@ func (x *SignInResponse) String() string {
 func (*SignInResponse) ProtoMessage() {}
 
 func (x *SignInResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[5]
+	mi := &file_callwright_v1_people_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -375,7 +697,7 @@ func (x *SignInResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignInResponse.ProtoReflect.Descriptor instead.
 func (*SignInResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{5}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SignInResponse) GetSignedIn() *SignedIn {
@@ -403,7 +725,7 @@ type WorkspaceChoice struct {
 
 func (x *WorkspaceChoice) Reset() {
 	*x = WorkspaceChoice{}
-	mi := &file_callwright_v1_people_proto_msgTypes[6]
+	mi := &file_callwright_v1_people_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -415,7 +737,7 @@ func (x *WorkspaceChoice) String() string {
 func (*WorkspaceChoice) ProtoMessage() {}
 
 func (x *WorkspaceChoice) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[6]
+	mi := &file_callwright_v1_people_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -428,7 +750,7 @@ func (x *WorkspaceChoice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkspaceChoice.ProtoReflect.Descriptor instead.
 func (*WorkspaceChoice) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{6}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *WorkspaceChoice) GetId() string {
@@ -460,7 +782,7 @@ type SetUpRequest struct {
 
 func (x *SetUpRequest) Reset() {
 	*x = SetUpRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[7]
+	mi := &file_callwright_v1_people_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -472,7 +794,7 @@ func (x *SetUpRequest) String() string {
 func (*SetUpRequest) ProtoMessage() {}
 
 func (x *SetUpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[7]
+	mi := &file_callwright_v1_people_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -485,7 +807,7 @@ func (x *SetUpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUpRequest.ProtoReflect.Descriptor instead.
 func (*SetUpRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{7}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SetUpRequest) GetToken() string {
@@ -532,7 +854,7 @@ type SetUpResponse struct {
 
 func (x *SetUpResponse) Reset() {
 	*x = SetUpResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[8]
+	mi := &file_callwright_v1_people_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +866,7 @@ func (x *SetUpResponse) String() string {
 func (*SetUpResponse) ProtoMessage() {}
 
 func (x *SetUpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[8]
+	mi := &file_callwright_v1_people_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +879,7 @@ func (x *SetUpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUpResponse.ProtoReflect.Descriptor instead.
 func (*SetUpResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{8}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SetUpResponse) GetSignedIn() *SignedIn {
@@ -579,7 +901,7 @@ type SignUpRequest struct {
 
 func (x *SignUpRequest) Reset() {
 	*x = SignUpRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[9]
+	mi := &file_callwright_v1_people_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -591,7 +913,7 @@ func (x *SignUpRequest) String() string {
 func (*SignUpRequest) ProtoMessage() {}
 
 func (x *SignUpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[9]
+	mi := &file_callwright_v1_people_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -604,7 +926,7 @@ func (x *SignUpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignUpRequest.ProtoReflect.Descriptor instead.
 func (*SignUpRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{9}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SignUpRequest) GetEmail() string {
@@ -644,7 +966,7 @@ type SignUpResponse struct {
 
 func (x *SignUpResponse) Reset() {
 	*x = SignUpResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[10]
+	mi := &file_callwright_v1_people_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -656,7 +978,7 @@ func (x *SignUpResponse) String() string {
 func (*SignUpResponse) ProtoMessage() {}
 
 func (x *SignUpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[10]
+	mi := &file_callwright_v1_people_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -669,7 +991,7 @@ func (x *SignUpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignUpResponse.ProtoReflect.Descriptor instead.
 func (*SignUpResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{10}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SignUpResponse) GetSignedIn() *SignedIn {
@@ -689,7 +1011,7 @@ type LookUpLinkRequest struct {
 
 func (x *LookUpLinkRequest) Reset() {
 	*x = LookUpLinkRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[11]
+	mi := &file_callwright_v1_people_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -701,7 +1023,7 @@ func (x *LookUpLinkRequest) String() string {
 func (*LookUpLinkRequest) ProtoMessage() {}
 
 func (x *LookUpLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[11]
+	mi := &file_callwright_v1_people_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -714,7 +1036,7 @@ func (x *LookUpLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LookUpLinkRequest.ProtoReflect.Descriptor instead.
 func (*LookUpLinkRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{11}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LookUpLinkRequest) GetToken() string {
@@ -740,7 +1062,7 @@ type LookUpLinkResponse struct {
 
 func (x *LookUpLinkResponse) Reset() {
 	*x = LookUpLinkResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[12]
+	mi := &file_callwright_v1_people_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -752,7 +1074,7 @@ func (x *LookUpLinkResponse) String() string {
 func (*LookUpLinkResponse) ProtoMessage() {}
 
 func (x *LookUpLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[12]
+	mi := &file_callwright_v1_people_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -765,7 +1087,7 @@ func (x *LookUpLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LookUpLinkResponse.ProtoReflect.Descriptor instead.
 func (*LookUpLinkResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{12}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LookUpLinkResponse) GetKind() string {
@@ -815,7 +1137,7 @@ type AcceptInviteRequest struct {
 
 func (x *AcceptInviteRequest) Reset() {
 	*x = AcceptInviteRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[13]
+	mi := &file_callwright_v1_people_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -827,7 +1149,7 @@ func (x *AcceptInviteRequest) String() string {
 func (*AcceptInviteRequest) ProtoMessage() {}
 
 func (x *AcceptInviteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[13]
+	mi := &file_callwright_v1_people_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -840,7 +1162,7 @@ func (x *AcceptInviteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInviteRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInviteRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{13}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AcceptInviteRequest) GetToken() string {
@@ -873,7 +1195,7 @@ type AcceptInviteResponse struct {
 
 func (x *AcceptInviteResponse) Reset() {
 	*x = AcceptInviteResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[14]
+	mi := &file_callwright_v1_people_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -885,7 +1207,7 @@ func (x *AcceptInviteResponse) String() string {
 func (*AcceptInviteResponse) ProtoMessage() {}
 
 func (x *AcceptInviteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[14]
+	mi := &file_callwright_v1_people_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -898,7 +1220,7 @@ func (x *AcceptInviteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInviteResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInviteResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{14}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AcceptInviteResponse) GetSignedIn() *SignedIn {
@@ -919,7 +1241,7 @@ type ResetPasswordRequest struct {
 
 func (x *ResetPasswordRequest) Reset() {
 	*x = ResetPasswordRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[15]
+	mi := &file_callwright_v1_people_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -931,7 +1253,7 @@ func (x *ResetPasswordRequest) String() string {
 func (*ResetPasswordRequest) ProtoMessage() {}
 
 func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[15]
+	mi := &file_callwright_v1_people_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -944,7 +1266,7 @@ func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordRequest.ProtoReflect.Descriptor instead.
 func (*ResetPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{15}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResetPasswordRequest) GetToken() string {
@@ -970,7 +1292,7 @@ type ResetPasswordResponse struct {
 
 func (x *ResetPasswordResponse) Reset() {
 	*x = ResetPasswordResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[16]
+	mi := &file_callwright_v1_people_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -982,7 +1304,7 @@ func (x *ResetPasswordResponse) String() string {
 func (*ResetPasswordResponse) ProtoMessage() {}
 
 func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[16]
+	mi := &file_callwright_v1_people_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -995,7 +1317,7 @@ func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordResponse.ProtoReflect.Descriptor instead.
 func (*ResetPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{16}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResetPasswordResponse) GetSignedIn() *SignedIn {
@@ -1013,7 +1335,7 @@ type WhoAmIRequest struct {
 
 func (x *WhoAmIRequest) Reset() {
 	*x = WhoAmIRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[17]
+	mi := &file_callwright_v1_people_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1025,7 +1347,7 @@ func (x *WhoAmIRequest) String() string {
 func (*WhoAmIRequest) ProtoMessage() {}
 
 func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[17]
+	mi := &file_callwright_v1_people_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1038,7 +1360,7 @@ func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIRequest.ProtoReflect.Descriptor instead.
 func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{17}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{23}
 }
 
 type WhoAmIResponse struct {
@@ -1050,7 +1372,7 @@ type WhoAmIResponse struct {
 
 func (x *WhoAmIResponse) Reset() {
 	*x = WhoAmIResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[18]
+	mi := &file_callwright_v1_people_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1062,7 +1384,7 @@ func (x *WhoAmIResponse) String() string {
 func (*WhoAmIResponse) ProtoMessage() {}
 
 func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[18]
+	mi := &file_callwright_v1_people_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1075,7 +1397,7 @@ func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIResponse.ProtoReflect.Descriptor instead.
 func (*WhoAmIResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{18}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WhoAmIResponse) GetPerson() *Person {
@@ -1093,7 +1415,7 @@ type SignOutRequest struct {
 
 func (x *SignOutRequest) Reset() {
 	*x = SignOutRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[19]
+	mi := &file_callwright_v1_people_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1105,7 +1427,7 @@ func (x *SignOutRequest) String() string {
 func (*SignOutRequest) ProtoMessage() {}
 
 func (x *SignOutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[19]
+	mi := &file_callwright_v1_people_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1118,7 +1440,7 @@ func (x *SignOutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignOutRequest.ProtoReflect.Descriptor instead.
 func (*SignOutRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{19}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{25}
 }
 
 type SignOutResponse struct {
@@ -1129,7 +1451,7 @@ type SignOutResponse struct {
 
 func (x *SignOutResponse) Reset() {
 	*x = SignOutResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[20]
+	mi := &file_callwright_v1_people_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1141,7 +1463,7 @@ func (x *SignOutResponse) String() string {
 func (*SignOutResponse) ProtoMessage() {}
 
 func (x *SignOutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[20]
+	mi := &file_callwright_v1_people_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1154,7 +1476,7 @@ func (x *SignOutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignOutResponse.ProtoReflect.Descriptor instead.
 func (*SignOutResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{20}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{26}
 }
 
 type SignOutEverywhereRequest struct {
@@ -1165,7 +1487,7 @@ type SignOutEverywhereRequest struct {
 
 func (x *SignOutEverywhereRequest) Reset() {
 	*x = SignOutEverywhereRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[21]
+	mi := &file_callwright_v1_people_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1177,7 +1499,7 @@ func (x *SignOutEverywhereRequest) String() string {
 func (*SignOutEverywhereRequest) ProtoMessage() {}
 
 func (x *SignOutEverywhereRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[21]
+	mi := &file_callwright_v1_people_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1190,7 +1512,7 @@ func (x *SignOutEverywhereRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignOutEverywhereRequest.ProtoReflect.Descriptor instead.
 func (*SignOutEverywhereRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{21}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{27}
 }
 
 type SignOutEverywhereResponse struct {
@@ -1201,7 +1523,7 @@ type SignOutEverywhereResponse struct {
 
 func (x *SignOutEverywhereResponse) Reset() {
 	*x = SignOutEverywhereResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[22]
+	mi := &file_callwright_v1_people_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1535,7 @@ func (x *SignOutEverywhereResponse) String() string {
 func (*SignOutEverywhereResponse) ProtoMessage() {}
 
 func (x *SignOutEverywhereResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[22]
+	mi := &file_callwright_v1_people_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1548,7 @@ func (x *SignOutEverywhereResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignOutEverywhereResponse.ProtoReflect.Descriptor instead.
 func (*SignOutEverywhereResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{22}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{28}
 }
 
 type ChangePasswordRequest struct {
@@ -1239,7 +1561,7 @@ type ChangePasswordRequest struct {
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[23]
+	mi := &file_callwright_v1_people_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1251,7 +1573,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[23]
+	mi := &file_callwright_v1_people_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1264,7 +1586,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{23}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ChangePasswordRequest) GetCurrentPassword() string {
@@ -1290,7 +1612,7 @@ type ChangePasswordResponse struct {
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[24]
+	mi := &file_callwright_v1_people_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1302,7 +1624,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[24]
+	mi := &file_callwright_v1_people_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1315,7 +1637,7 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{24}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ChangePasswordResponse) GetSignedIn() *SignedIn {
@@ -1337,7 +1659,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[25]
+	mi := &file_callwright_v1_people_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1349,7 +1671,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[25]
+	mi := &file_callwright_v1_people_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1362,7 +1684,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{25}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListMembersRequest) GetOffset() int32 {
@@ -1389,7 +1711,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[26]
+	mi := &file_callwright_v1_people_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1401,7 +1723,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[26]
+	mi := &file_callwright_v1_people_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1414,7 +1736,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{26}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Person {
@@ -1445,7 +1767,7 @@ type Invite struct {
 
 func (x *Invite) Reset() {
 	*x = Invite{}
-	mi := &file_callwright_v1_people_proto_msgTypes[27]
+	mi := &file_callwright_v1_people_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1457,7 +1779,7 @@ func (x *Invite) String() string {
 func (*Invite) ProtoMessage() {}
 
 func (x *Invite) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[27]
+	mi := &file_callwright_v1_people_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1470,7 +1792,7 @@ func (x *Invite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invite.ProtoReflect.Descriptor instead.
 func (*Invite) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{27}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Invite) GetId() string {
@@ -1519,7 +1841,7 @@ type InviteMemberRequest struct {
 
 func (x *InviteMemberRequest) Reset() {
 	*x = InviteMemberRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[28]
+	mi := &file_callwright_v1_people_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1531,7 +1853,7 @@ func (x *InviteMemberRequest) String() string {
 func (*InviteMemberRequest) ProtoMessage() {}
 
 func (x *InviteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[28]
+	mi := &file_callwright_v1_people_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1544,7 +1866,7 @@ func (x *InviteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteMemberRequest.ProtoReflect.Descriptor instead.
 func (*InviteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{28}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *InviteMemberRequest) GetEmail() string {
@@ -1572,7 +1894,7 @@ type InviteMemberResponse struct {
 
 func (x *InviteMemberResponse) Reset() {
 	*x = InviteMemberResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[29]
+	mi := &file_callwright_v1_people_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1906,7 @@ func (x *InviteMemberResponse) String() string {
 func (*InviteMemberResponse) ProtoMessage() {}
 
 func (x *InviteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[29]
+	mi := &file_callwright_v1_people_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1919,7 @@ func (x *InviteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteMemberResponse.ProtoReflect.Descriptor instead.
 func (*InviteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{29}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *InviteMemberResponse) GetInvite() *Invite {
@@ -1626,7 +1948,7 @@ type ListInvitesRequest struct {
 
 func (x *ListInvitesRequest) Reset() {
 	*x = ListInvitesRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[30]
+	mi := &file_callwright_v1_people_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1638,7 +1960,7 @@ func (x *ListInvitesRequest) String() string {
 func (*ListInvitesRequest) ProtoMessage() {}
 
 func (x *ListInvitesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[30]
+	mi := &file_callwright_v1_people_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1651,7 +1973,7 @@ func (x *ListInvitesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitesRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitesRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{30}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListInvitesRequest) GetOffset() int32 {
@@ -1678,7 +2000,7 @@ type ListInvitesResponse struct {
 
 func (x *ListInvitesResponse) Reset() {
 	*x = ListInvitesResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[31]
+	mi := &file_callwright_v1_people_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1690,7 +2012,7 @@ func (x *ListInvitesResponse) String() string {
 func (*ListInvitesResponse) ProtoMessage() {}
 
 func (x *ListInvitesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[31]
+	mi := &file_callwright_v1_people_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1703,7 +2025,7 @@ func (x *ListInvitesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitesResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitesResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{31}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListInvitesResponse) GetInvites() []*Invite {
@@ -1729,7 +2051,7 @@ type DeleteInviteRequest struct {
 
 func (x *DeleteInviteRequest) Reset() {
 	*x = DeleteInviteRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[32]
+	mi := &file_callwright_v1_people_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +2063,7 @@ func (x *DeleteInviteRequest) String() string {
 func (*DeleteInviteRequest) ProtoMessage() {}
 
 func (x *DeleteInviteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[32]
+	mi := &file_callwright_v1_people_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +2076,7 @@ func (x *DeleteInviteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteInviteRequest.ProtoReflect.Descriptor instead.
 func (*DeleteInviteRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{32}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DeleteInviteRequest) GetId() string {
@@ -1773,7 +2095,7 @@ type DeleteInviteResponse struct {
 
 func (x *DeleteInviteResponse) Reset() {
 	*x = DeleteInviteResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[33]
+	mi := &file_callwright_v1_people_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1785,7 +2107,7 @@ func (x *DeleteInviteResponse) String() string {
 func (*DeleteInviteResponse) ProtoMessage() {}
 
 func (x *DeleteInviteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[33]
+	mi := &file_callwright_v1_people_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1798,7 +2120,7 @@ func (x *DeleteInviteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteInviteResponse.ProtoReflect.Descriptor instead.
 func (*DeleteInviteResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{33}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DeleteInviteResponse) GetData() *DeletedRecord {
@@ -1818,7 +2140,7 @@ type ChangeRoleRequest struct {
 
 func (x *ChangeRoleRequest) Reset() {
 	*x = ChangeRoleRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[34]
+	mi := &file_callwright_v1_people_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1830,7 +2152,7 @@ func (x *ChangeRoleRequest) String() string {
 func (*ChangeRoleRequest) ProtoMessage() {}
 
 func (x *ChangeRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[34]
+	mi := &file_callwright_v1_people_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1843,7 +2165,7 @@ func (x *ChangeRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeRoleRequest.ProtoReflect.Descriptor instead.
 func (*ChangeRoleRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{34}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ChangeRoleRequest) GetUserId() string {
@@ -1869,7 +2191,7 @@ type ChangeRoleResponse struct {
 
 func (x *ChangeRoleResponse) Reset() {
 	*x = ChangeRoleResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[35]
+	mi := &file_callwright_v1_people_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1881,7 +2203,7 @@ func (x *ChangeRoleResponse) String() string {
 func (*ChangeRoleResponse) ProtoMessage() {}
 
 func (x *ChangeRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[35]
+	mi := &file_callwright_v1_people_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1894,7 +2216,7 @@ func (x *ChangeRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeRoleResponse.ProtoReflect.Descriptor instead.
 func (*ChangeRoleResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{35}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ChangeRoleResponse) GetMember() *Person {
@@ -1913,7 +2235,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[36]
+	mi := &file_callwright_v1_people_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1925,7 +2247,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[36]
+	mi := &file_callwright_v1_people_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1938,7 +2260,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{36}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RemoveMemberRequest) GetUserId() string {
@@ -1957,7 +2279,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[37]
+	mi := &file_callwright_v1_people_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2291,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[37]
+	mi := &file_callwright_v1_people_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,7 +2304,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{37}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RemoveMemberResponse) GetData() *DeletedRecord {
@@ -2015,7 +2337,7 @@ type AuditEntry struct {
 
 func (x *AuditEntry) Reset() {
 	*x = AuditEntry{}
-	mi := &file_callwright_v1_people_proto_msgTypes[38]
+	mi := &file_callwright_v1_people_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2349,7 @@ func (x *AuditEntry) String() string {
 func (*AuditEntry) ProtoMessage() {}
 
 func (x *AuditEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[38]
+	mi := &file_callwright_v1_people_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2362,7 @@ func (x *AuditEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditEntry.ProtoReflect.Descriptor instead.
 func (*AuditEntry) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{38}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AuditEntry) GetId() string {
@@ -2111,7 +2433,7 @@ type ListAuditRequest struct {
 
 func (x *ListAuditRequest) Reset() {
 	*x = ListAuditRequest{}
-	mi := &file_callwright_v1_people_proto_msgTypes[39]
+	mi := &file_callwright_v1_people_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2123,7 +2445,7 @@ func (x *ListAuditRequest) String() string {
 func (*ListAuditRequest) ProtoMessage() {}
 
 func (x *ListAuditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[39]
+	mi := &file_callwright_v1_people_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2136,7 +2458,7 @@ func (x *ListAuditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditRequest.ProtoReflect.Descriptor instead.
 func (*ListAuditRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{39}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListAuditRequest) GetOffset() int32 {
@@ -2163,7 +2485,7 @@ type ListAuditResponse struct {
 
 func (x *ListAuditResponse) Reset() {
 	*x = ListAuditResponse{}
-	mi := &file_callwright_v1_people_proto_msgTypes[40]
+	mi := &file_callwright_v1_people_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2175,7 +2497,7 @@ func (x *ListAuditResponse) String() string {
 func (*ListAuditResponse) ProtoMessage() {}
 
 func (x *ListAuditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_people_proto_msgTypes[40]
+	mi := &file_callwright_v1_people_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2188,7 +2510,7 @@ func (x *ListAuditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditResponse.ProtoReflect.Descriptor instead.
 func (*ListAuditResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_people_proto_rawDescGZIP(), []int{40}
+	return file_callwright_v1_people_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListAuditResponse) GetEntries() []*AuditEntry {
@@ -2225,12 +2547,33 @@ const file_callwright_v1_people_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12-\n" +
 	"\x06person\x18\x03 \x01(\v2\x15.callwright.v1.PersonR\x06person\"\x12\n" +
-	"\x10GetSignInRequest\"W\n" +
+	"\x10GetSignInRequest\"y\n" +
 	"\x11GetSignInResponse\x12 \n" +
 	"\fneeds_set_up\x18\x01 \x01(\bR\n" +
 	"needsSetUp\x12 \n" +
 	"\fsign_up_open\x18\x02 \x01(\bR\n" +
-	"signUpOpen\"j\n" +
+	"signUpOpen\x12 \n" +
+	"\fopen_id_name\x18\x03 \x01(\tR\n" +
+	"openIdName\"\x14\n" +
+	"\x12BeginOpenIDRequest\"\\\n" +
+	"\x13BeginOpenIDResponse\x12+\n" +
+	"\x11authorization_url\x18\x01 \x01(\tR\x10authorizationUrl\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\tR\aattempt\"Y\n" +
+	"\x13FinishOpenIDRequest\x12\x18\n" +
+	"\aattempt\x18\x01 \x01(\tR\aattempt\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
+	"\x04code\x18\x03 \x01(\tR\x04code\"\xa4\x01\n" +
+	"\x14FinishOpenIDResponse\x124\n" +
+	"\tsigned_in\x18\x01 \x01(\v2\x17.callwright.v1.SignedInR\bsignedIn\x12>\n" +
+	"\n" +
+	"workspaces\x18\x02 \x03(\v2\x1e.callwright.v1.WorkspaceChoiceR\n" +
+	"workspaces\x12\x16\n" +
+	"\x06ticket\x18\x03 \x01(\tR\x06ticket\"V\n" +
+	"\x13ChooseOpenIDRequest\x12\x16\n" +
+	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12'\n" +
+	"\fworkspace_id\x18\x02 \x01(\tB\x04\x90\xb5\x18\x01R\vworkspaceId\"L\n" +
+	"\x14ChooseOpenIDResponse\x124\n" +
+	"\tsigned_in\x18\x01 \x01(\v2\x17.callwright.v1.SignedInR\bsignedIn\"j\n" +
 	"\rSignInRequest\x12\x14\n" +
 	"\x05email\x18\x01 \x01(\tR\x05email\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\x12'\n" +
@@ -2361,10 +2704,13 @@ const file_callwright_v1_people_proto_rawDesc = "" +
 	"\aentries\x18\x01 \x03(\v2\x19.callwright.v1.AuditEntryR\aentries\x129\n" +
 	"\n" +
 	"pagination\x18\x02 \x01(\v2\x19.callwright.v1.PaginationR\n" +
-	"pagination2\x91\r\n" +
+	"pagination2\xb1\x0f\n" +
 	"\rPeopleService\x12V\n" +
 	"\tGetSignIn\x12\x1f.callwright.v1.GetSignInRequest\x1a .callwright.v1.GetSignInResponse\"\x06\x92\xb5\x18\x02\b\x01\x12M\n" +
-	"\x06SignIn\x12\x1c.callwright.v1.SignInRequest\x1a\x1d.callwright.v1.SignInResponse\"\x06\x92\xb5\x18\x02\b\x01\x12J\n" +
+	"\x06SignIn\x12\x1c.callwright.v1.SignInRequest\x1a\x1d.callwright.v1.SignInResponse\"\x06\x92\xb5\x18\x02\b\x01\x12\\\n" +
+	"\vBeginOpenID\x12!.callwright.v1.BeginOpenIDRequest\x1a\".callwright.v1.BeginOpenIDResponse\"\x06\x92\xb5\x18\x02\b\x01\x12_\n" +
+	"\fFinishOpenID\x12\".callwright.v1.FinishOpenIDRequest\x1a#.callwright.v1.FinishOpenIDResponse\"\x06\x92\xb5\x18\x02\b\x01\x12_\n" +
+	"\fChooseOpenID\x12\".callwright.v1.ChooseOpenIDRequest\x1a#.callwright.v1.ChooseOpenIDResponse\"\x06\x92\xb5\x18\x02\b\x01\x12J\n" +
 	"\x05SetUp\x12\x1b.callwright.v1.SetUpRequest\x1a\x1c.callwright.v1.SetUpResponse\"\x06\x92\xb5\x18\x02\b\x01\x12M\n" +
 	"\x06SignUp\x12\x1c.callwright.v1.SignUpRequest\x1a\x1d.callwright.v1.SignUpResponse\"\x06\x92\xb5\x18\x02\b\x01\x12Y\n" +
 	"\n" +
@@ -2396,120 +2742,135 @@ func file_callwright_v1_people_proto_rawDescGZIP() []byte {
 	return file_callwright_v1_people_proto_rawDescData
 }
 
-var file_callwright_v1_people_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_callwright_v1_people_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_callwright_v1_people_proto_goTypes = []any{
 	(*Person)(nil),                    // 0: callwright.v1.Person
 	(*SignedIn)(nil),                  // 1: callwright.v1.SignedIn
 	(*GetSignInRequest)(nil),          // 2: callwright.v1.GetSignInRequest
 	(*GetSignInResponse)(nil),         // 3: callwright.v1.GetSignInResponse
-	(*SignInRequest)(nil),             // 4: callwright.v1.SignInRequest
-	(*SignInResponse)(nil),            // 5: callwright.v1.SignInResponse
-	(*WorkspaceChoice)(nil),           // 6: callwright.v1.WorkspaceChoice
-	(*SetUpRequest)(nil),              // 7: callwright.v1.SetUpRequest
-	(*SetUpResponse)(nil),             // 8: callwright.v1.SetUpResponse
-	(*SignUpRequest)(nil),             // 9: callwright.v1.SignUpRequest
-	(*SignUpResponse)(nil),            // 10: callwright.v1.SignUpResponse
-	(*LookUpLinkRequest)(nil),         // 11: callwright.v1.LookUpLinkRequest
-	(*LookUpLinkResponse)(nil),        // 12: callwright.v1.LookUpLinkResponse
-	(*AcceptInviteRequest)(nil),       // 13: callwright.v1.AcceptInviteRequest
-	(*AcceptInviteResponse)(nil),      // 14: callwright.v1.AcceptInviteResponse
-	(*ResetPasswordRequest)(nil),      // 15: callwright.v1.ResetPasswordRequest
-	(*ResetPasswordResponse)(nil),     // 16: callwright.v1.ResetPasswordResponse
-	(*WhoAmIRequest)(nil),             // 17: callwright.v1.WhoAmIRequest
-	(*WhoAmIResponse)(nil),            // 18: callwright.v1.WhoAmIResponse
-	(*SignOutRequest)(nil),            // 19: callwright.v1.SignOutRequest
-	(*SignOutResponse)(nil),           // 20: callwright.v1.SignOutResponse
-	(*SignOutEverywhereRequest)(nil),  // 21: callwright.v1.SignOutEverywhereRequest
-	(*SignOutEverywhereResponse)(nil), // 22: callwright.v1.SignOutEverywhereResponse
-	(*ChangePasswordRequest)(nil),     // 23: callwright.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),    // 24: callwright.v1.ChangePasswordResponse
-	(*ListMembersRequest)(nil),        // 25: callwright.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),       // 26: callwright.v1.ListMembersResponse
-	(*Invite)(nil),                    // 27: callwright.v1.Invite
-	(*InviteMemberRequest)(nil),       // 28: callwright.v1.InviteMemberRequest
-	(*InviteMemberResponse)(nil),      // 29: callwright.v1.InviteMemberResponse
-	(*ListInvitesRequest)(nil),        // 30: callwright.v1.ListInvitesRequest
-	(*ListInvitesResponse)(nil),       // 31: callwright.v1.ListInvitesResponse
-	(*DeleteInviteRequest)(nil),       // 32: callwright.v1.DeleteInviteRequest
-	(*DeleteInviteResponse)(nil),      // 33: callwright.v1.DeleteInviteResponse
-	(*ChangeRoleRequest)(nil),         // 34: callwright.v1.ChangeRoleRequest
-	(*ChangeRoleResponse)(nil),        // 35: callwright.v1.ChangeRoleResponse
-	(*RemoveMemberRequest)(nil),       // 36: callwright.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),      // 37: callwright.v1.RemoveMemberResponse
-	(*AuditEntry)(nil),                // 38: callwright.v1.AuditEntry
-	(*ListAuditRequest)(nil),          // 39: callwright.v1.ListAuditRequest
-	(*ListAuditResponse)(nil),         // 40: callwright.v1.ListAuditResponse
-	(*timestamppb.Timestamp)(nil),     // 41: google.protobuf.Timestamp
-	(*Pagination)(nil),                // 42: callwright.v1.Pagination
-	(*DeletedRecord)(nil),             // 43: callwright.v1.DeletedRecord
+	(*BeginOpenIDRequest)(nil),        // 4: callwright.v1.BeginOpenIDRequest
+	(*BeginOpenIDResponse)(nil),       // 5: callwright.v1.BeginOpenIDResponse
+	(*FinishOpenIDRequest)(nil),       // 6: callwright.v1.FinishOpenIDRequest
+	(*FinishOpenIDResponse)(nil),      // 7: callwright.v1.FinishOpenIDResponse
+	(*ChooseOpenIDRequest)(nil),       // 8: callwright.v1.ChooseOpenIDRequest
+	(*ChooseOpenIDResponse)(nil),      // 9: callwright.v1.ChooseOpenIDResponse
+	(*SignInRequest)(nil),             // 10: callwright.v1.SignInRequest
+	(*SignInResponse)(nil),            // 11: callwright.v1.SignInResponse
+	(*WorkspaceChoice)(nil),           // 12: callwright.v1.WorkspaceChoice
+	(*SetUpRequest)(nil),              // 13: callwright.v1.SetUpRequest
+	(*SetUpResponse)(nil),             // 14: callwright.v1.SetUpResponse
+	(*SignUpRequest)(nil),             // 15: callwright.v1.SignUpRequest
+	(*SignUpResponse)(nil),            // 16: callwright.v1.SignUpResponse
+	(*LookUpLinkRequest)(nil),         // 17: callwright.v1.LookUpLinkRequest
+	(*LookUpLinkResponse)(nil),        // 18: callwright.v1.LookUpLinkResponse
+	(*AcceptInviteRequest)(nil),       // 19: callwright.v1.AcceptInviteRequest
+	(*AcceptInviteResponse)(nil),      // 20: callwright.v1.AcceptInviteResponse
+	(*ResetPasswordRequest)(nil),      // 21: callwright.v1.ResetPasswordRequest
+	(*ResetPasswordResponse)(nil),     // 22: callwright.v1.ResetPasswordResponse
+	(*WhoAmIRequest)(nil),             // 23: callwright.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),            // 24: callwright.v1.WhoAmIResponse
+	(*SignOutRequest)(nil),            // 25: callwright.v1.SignOutRequest
+	(*SignOutResponse)(nil),           // 26: callwright.v1.SignOutResponse
+	(*SignOutEverywhereRequest)(nil),  // 27: callwright.v1.SignOutEverywhereRequest
+	(*SignOutEverywhereResponse)(nil), // 28: callwright.v1.SignOutEverywhereResponse
+	(*ChangePasswordRequest)(nil),     // 29: callwright.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),    // 30: callwright.v1.ChangePasswordResponse
+	(*ListMembersRequest)(nil),        // 31: callwright.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),       // 32: callwright.v1.ListMembersResponse
+	(*Invite)(nil),                    // 33: callwright.v1.Invite
+	(*InviteMemberRequest)(nil),       // 34: callwright.v1.InviteMemberRequest
+	(*InviteMemberResponse)(nil),      // 35: callwright.v1.InviteMemberResponse
+	(*ListInvitesRequest)(nil),        // 36: callwright.v1.ListInvitesRequest
+	(*ListInvitesResponse)(nil),       // 37: callwright.v1.ListInvitesResponse
+	(*DeleteInviteRequest)(nil),       // 38: callwright.v1.DeleteInviteRequest
+	(*DeleteInviteResponse)(nil),      // 39: callwright.v1.DeleteInviteResponse
+	(*ChangeRoleRequest)(nil),         // 40: callwright.v1.ChangeRoleRequest
+	(*ChangeRoleResponse)(nil),        // 41: callwright.v1.ChangeRoleResponse
+	(*RemoveMemberRequest)(nil),       // 42: callwright.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),      // 43: callwright.v1.RemoveMemberResponse
+	(*AuditEntry)(nil),                // 44: callwright.v1.AuditEntry
+	(*ListAuditRequest)(nil),          // 45: callwright.v1.ListAuditRequest
+	(*ListAuditResponse)(nil),         // 46: callwright.v1.ListAuditResponse
+	(*timestamppb.Timestamp)(nil),     // 47: google.protobuf.Timestamp
+	(*Pagination)(nil),                // 48: callwright.v1.Pagination
+	(*DeletedRecord)(nil),             // 49: callwright.v1.DeletedRecord
 }
 var file_callwright_v1_people_proto_depIdxs = []int32{
-	41, // 0: callwright.v1.Person.created_at:type_name -> google.protobuf.Timestamp
-	41, // 1: callwright.v1.SignedIn.expires_at:type_name -> google.protobuf.Timestamp
+	47, // 0: callwright.v1.Person.created_at:type_name -> google.protobuf.Timestamp
+	47, // 1: callwright.v1.SignedIn.expires_at:type_name -> google.protobuf.Timestamp
 	0,  // 2: callwright.v1.SignedIn.person:type_name -> callwright.v1.Person
-	1,  // 3: callwright.v1.SignInResponse.signed_in:type_name -> callwright.v1.SignedIn
-	6,  // 4: callwright.v1.SignInResponse.workspaces:type_name -> callwright.v1.WorkspaceChoice
-	1,  // 5: callwright.v1.SetUpResponse.signed_in:type_name -> callwright.v1.SignedIn
-	1,  // 6: callwright.v1.SignUpResponse.signed_in:type_name -> callwright.v1.SignedIn
-	41, // 7: callwright.v1.LookUpLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
-	1,  // 8: callwright.v1.AcceptInviteResponse.signed_in:type_name -> callwright.v1.SignedIn
-	1,  // 9: callwright.v1.ResetPasswordResponse.signed_in:type_name -> callwright.v1.SignedIn
-	0,  // 10: callwright.v1.WhoAmIResponse.person:type_name -> callwright.v1.Person
-	1,  // 11: callwright.v1.ChangePasswordResponse.signed_in:type_name -> callwright.v1.SignedIn
-	0,  // 12: callwright.v1.ListMembersResponse.members:type_name -> callwright.v1.Person
-	42, // 13: callwright.v1.ListMembersResponse.pagination:type_name -> callwright.v1.Pagination
-	41, // 14: callwright.v1.Invite.created_at:type_name -> google.protobuf.Timestamp
-	41, // 15: callwright.v1.Invite.expires_at:type_name -> google.protobuf.Timestamp
-	27, // 16: callwright.v1.InviteMemberResponse.invite:type_name -> callwright.v1.Invite
-	27, // 17: callwright.v1.ListInvitesResponse.invites:type_name -> callwright.v1.Invite
-	42, // 18: callwright.v1.ListInvitesResponse.pagination:type_name -> callwright.v1.Pagination
-	43, // 19: callwright.v1.DeleteInviteResponse.data:type_name -> callwright.v1.DeletedRecord
-	0,  // 20: callwright.v1.ChangeRoleResponse.member:type_name -> callwright.v1.Person
-	43, // 21: callwright.v1.RemoveMemberResponse.data:type_name -> callwright.v1.DeletedRecord
-	41, // 22: callwright.v1.AuditEntry.created_at:type_name -> google.protobuf.Timestamp
-	38, // 23: callwright.v1.ListAuditResponse.entries:type_name -> callwright.v1.AuditEntry
-	42, // 24: callwright.v1.ListAuditResponse.pagination:type_name -> callwright.v1.Pagination
-	2,  // 25: callwright.v1.PeopleService.GetSignIn:input_type -> callwright.v1.GetSignInRequest
-	4,  // 26: callwright.v1.PeopleService.SignIn:input_type -> callwright.v1.SignInRequest
-	7,  // 27: callwright.v1.PeopleService.SetUp:input_type -> callwright.v1.SetUpRequest
-	9,  // 28: callwright.v1.PeopleService.SignUp:input_type -> callwright.v1.SignUpRequest
-	11, // 29: callwright.v1.PeopleService.LookUpLink:input_type -> callwright.v1.LookUpLinkRequest
-	13, // 30: callwright.v1.PeopleService.AcceptInvite:input_type -> callwright.v1.AcceptInviteRequest
-	15, // 31: callwright.v1.PeopleService.ResetPassword:input_type -> callwright.v1.ResetPasswordRequest
-	17, // 32: callwright.v1.PeopleService.WhoAmI:input_type -> callwright.v1.WhoAmIRequest
-	19, // 33: callwright.v1.PeopleService.SignOut:input_type -> callwright.v1.SignOutRequest
-	21, // 34: callwright.v1.PeopleService.SignOutEverywhere:input_type -> callwright.v1.SignOutEverywhereRequest
-	23, // 35: callwright.v1.PeopleService.ChangePassword:input_type -> callwright.v1.ChangePasswordRequest
-	25, // 36: callwright.v1.PeopleService.ListMembers:input_type -> callwright.v1.ListMembersRequest
-	28, // 37: callwright.v1.PeopleService.InviteMember:input_type -> callwright.v1.InviteMemberRequest
-	30, // 38: callwright.v1.PeopleService.ListInvites:input_type -> callwright.v1.ListInvitesRequest
-	32, // 39: callwright.v1.PeopleService.DeleteInvite:input_type -> callwright.v1.DeleteInviteRequest
-	34, // 40: callwright.v1.PeopleService.ChangeRole:input_type -> callwright.v1.ChangeRoleRequest
-	36, // 41: callwright.v1.PeopleService.RemoveMember:input_type -> callwright.v1.RemoveMemberRequest
-	39, // 42: callwright.v1.PeopleService.ListAudit:input_type -> callwright.v1.ListAuditRequest
-	3,  // 43: callwright.v1.PeopleService.GetSignIn:output_type -> callwright.v1.GetSignInResponse
-	5,  // 44: callwright.v1.PeopleService.SignIn:output_type -> callwright.v1.SignInResponse
-	8,  // 45: callwright.v1.PeopleService.SetUp:output_type -> callwright.v1.SetUpResponse
-	10, // 46: callwright.v1.PeopleService.SignUp:output_type -> callwright.v1.SignUpResponse
-	12, // 47: callwright.v1.PeopleService.LookUpLink:output_type -> callwright.v1.LookUpLinkResponse
-	14, // 48: callwright.v1.PeopleService.AcceptInvite:output_type -> callwright.v1.AcceptInviteResponse
-	16, // 49: callwright.v1.PeopleService.ResetPassword:output_type -> callwright.v1.ResetPasswordResponse
-	18, // 50: callwright.v1.PeopleService.WhoAmI:output_type -> callwright.v1.WhoAmIResponse
-	20, // 51: callwright.v1.PeopleService.SignOut:output_type -> callwright.v1.SignOutResponse
-	22, // 52: callwright.v1.PeopleService.SignOutEverywhere:output_type -> callwright.v1.SignOutEverywhereResponse
-	24, // 53: callwright.v1.PeopleService.ChangePassword:output_type -> callwright.v1.ChangePasswordResponse
-	26, // 54: callwright.v1.PeopleService.ListMembers:output_type -> callwright.v1.ListMembersResponse
-	29, // 55: callwright.v1.PeopleService.InviteMember:output_type -> callwright.v1.InviteMemberResponse
-	31, // 56: callwright.v1.PeopleService.ListInvites:output_type -> callwright.v1.ListInvitesResponse
-	33, // 57: callwright.v1.PeopleService.DeleteInvite:output_type -> callwright.v1.DeleteInviteResponse
-	35, // 58: callwright.v1.PeopleService.ChangeRole:output_type -> callwright.v1.ChangeRoleResponse
-	37, // 59: callwright.v1.PeopleService.RemoveMember:output_type -> callwright.v1.RemoveMemberResponse
-	40, // 60: callwright.v1.PeopleService.ListAudit:output_type -> callwright.v1.ListAuditResponse
-	43, // [43:61] is the sub-list for method output_type
-	25, // [25:43] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	1,  // 3: callwright.v1.FinishOpenIDResponse.signed_in:type_name -> callwright.v1.SignedIn
+	12, // 4: callwright.v1.FinishOpenIDResponse.workspaces:type_name -> callwright.v1.WorkspaceChoice
+	1,  // 5: callwright.v1.ChooseOpenIDResponse.signed_in:type_name -> callwright.v1.SignedIn
+	1,  // 6: callwright.v1.SignInResponse.signed_in:type_name -> callwright.v1.SignedIn
+	12, // 7: callwright.v1.SignInResponse.workspaces:type_name -> callwright.v1.WorkspaceChoice
+	1,  // 8: callwright.v1.SetUpResponse.signed_in:type_name -> callwright.v1.SignedIn
+	1,  // 9: callwright.v1.SignUpResponse.signed_in:type_name -> callwright.v1.SignedIn
+	47, // 10: callwright.v1.LookUpLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
+	1,  // 11: callwright.v1.AcceptInviteResponse.signed_in:type_name -> callwright.v1.SignedIn
+	1,  // 12: callwright.v1.ResetPasswordResponse.signed_in:type_name -> callwright.v1.SignedIn
+	0,  // 13: callwright.v1.WhoAmIResponse.person:type_name -> callwright.v1.Person
+	1,  // 14: callwright.v1.ChangePasswordResponse.signed_in:type_name -> callwright.v1.SignedIn
+	0,  // 15: callwright.v1.ListMembersResponse.members:type_name -> callwright.v1.Person
+	48, // 16: callwright.v1.ListMembersResponse.pagination:type_name -> callwright.v1.Pagination
+	47, // 17: callwright.v1.Invite.created_at:type_name -> google.protobuf.Timestamp
+	47, // 18: callwright.v1.Invite.expires_at:type_name -> google.protobuf.Timestamp
+	33, // 19: callwright.v1.InviteMemberResponse.invite:type_name -> callwright.v1.Invite
+	33, // 20: callwright.v1.ListInvitesResponse.invites:type_name -> callwright.v1.Invite
+	48, // 21: callwright.v1.ListInvitesResponse.pagination:type_name -> callwright.v1.Pagination
+	49, // 22: callwright.v1.DeleteInviteResponse.data:type_name -> callwright.v1.DeletedRecord
+	0,  // 23: callwright.v1.ChangeRoleResponse.member:type_name -> callwright.v1.Person
+	49, // 24: callwright.v1.RemoveMemberResponse.data:type_name -> callwright.v1.DeletedRecord
+	47, // 25: callwright.v1.AuditEntry.created_at:type_name -> google.protobuf.Timestamp
+	44, // 26: callwright.v1.ListAuditResponse.entries:type_name -> callwright.v1.AuditEntry
+	48, // 27: callwright.v1.ListAuditResponse.pagination:type_name -> callwright.v1.Pagination
+	2,  // 28: callwright.v1.PeopleService.GetSignIn:input_type -> callwright.v1.GetSignInRequest
+	10, // 29: callwright.v1.PeopleService.SignIn:input_type -> callwright.v1.SignInRequest
+	4,  // 30: callwright.v1.PeopleService.BeginOpenID:input_type -> callwright.v1.BeginOpenIDRequest
+	6,  // 31: callwright.v1.PeopleService.FinishOpenID:input_type -> callwright.v1.FinishOpenIDRequest
+	8,  // 32: callwright.v1.PeopleService.ChooseOpenID:input_type -> callwright.v1.ChooseOpenIDRequest
+	13, // 33: callwright.v1.PeopleService.SetUp:input_type -> callwright.v1.SetUpRequest
+	15, // 34: callwright.v1.PeopleService.SignUp:input_type -> callwright.v1.SignUpRequest
+	17, // 35: callwright.v1.PeopleService.LookUpLink:input_type -> callwright.v1.LookUpLinkRequest
+	19, // 36: callwright.v1.PeopleService.AcceptInvite:input_type -> callwright.v1.AcceptInviteRequest
+	21, // 37: callwright.v1.PeopleService.ResetPassword:input_type -> callwright.v1.ResetPasswordRequest
+	23, // 38: callwright.v1.PeopleService.WhoAmI:input_type -> callwright.v1.WhoAmIRequest
+	25, // 39: callwright.v1.PeopleService.SignOut:input_type -> callwright.v1.SignOutRequest
+	27, // 40: callwright.v1.PeopleService.SignOutEverywhere:input_type -> callwright.v1.SignOutEverywhereRequest
+	29, // 41: callwright.v1.PeopleService.ChangePassword:input_type -> callwright.v1.ChangePasswordRequest
+	31, // 42: callwright.v1.PeopleService.ListMembers:input_type -> callwright.v1.ListMembersRequest
+	34, // 43: callwright.v1.PeopleService.InviteMember:input_type -> callwright.v1.InviteMemberRequest
+	36, // 44: callwright.v1.PeopleService.ListInvites:input_type -> callwright.v1.ListInvitesRequest
+	38, // 45: callwright.v1.PeopleService.DeleteInvite:input_type -> callwright.v1.DeleteInviteRequest
+	40, // 46: callwright.v1.PeopleService.ChangeRole:input_type -> callwright.v1.ChangeRoleRequest
+	42, // 47: callwright.v1.PeopleService.RemoveMember:input_type -> callwright.v1.RemoveMemberRequest
+	45, // 48: callwright.v1.PeopleService.ListAudit:input_type -> callwright.v1.ListAuditRequest
+	3,  // 49: callwright.v1.PeopleService.GetSignIn:output_type -> callwright.v1.GetSignInResponse
+	11, // 50: callwright.v1.PeopleService.SignIn:output_type -> callwright.v1.SignInResponse
+	5,  // 51: callwright.v1.PeopleService.BeginOpenID:output_type -> callwright.v1.BeginOpenIDResponse
+	7,  // 52: callwright.v1.PeopleService.FinishOpenID:output_type -> callwright.v1.FinishOpenIDResponse
+	9,  // 53: callwright.v1.PeopleService.ChooseOpenID:output_type -> callwright.v1.ChooseOpenIDResponse
+	14, // 54: callwright.v1.PeopleService.SetUp:output_type -> callwright.v1.SetUpResponse
+	16, // 55: callwright.v1.PeopleService.SignUp:output_type -> callwright.v1.SignUpResponse
+	18, // 56: callwright.v1.PeopleService.LookUpLink:output_type -> callwright.v1.LookUpLinkResponse
+	20, // 57: callwright.v1.PeopleService.AcceptInvite:output_type -> callwright.v1.AcceptInviteResponse
+	22, // 58: callwright.v1.PeopleService.ResetPassword:output_type -> callwright.v1.ResetPasswordResponse
+	24, // 59: callwright.v1.PeopleService.WhoAmI:output_type -> callwright.v1.WhoAmIResponse
+	26, // 60: callwright.v1.PeopleService.SignOut:output_type -> callwright.v1.SignOutResponse
+	28, // 61: callwright.v1.PeopleService.SignOutEverywhere:output_type -> callwright.v1.SignOutEverywhereResponse
+	30, // 62: callwright.v1.PeopleService.ChangePassword:output_type -> callwright.v1.ChangePasswordResponse
+	32, // 63: callwright.v1.PeopleService.ListMembers:output_type -> callwright.v1.ListMembersResponse
+	35, // 64: callwright.v1.PeopleService.InviteMember:output_type -> callwright.v1.InviteMemberResponse
+	37, // 65: callwright.v1.PeopleService.ListInvites:output_type -> callwright.v1.ListInvitesResponse
+	39, // 66: callwright.v1.PeopleService.DeleteInvite:output_type -> callwright.v1.DeleteInviteResponse
+	41, // 67: callwright.v1.PeopleService.ChangeRole:output_type -> callwright.v1.ChangeRoleResponse
+	43, // 68: callwright.v1.PeopleService.RemoveMember:output_type -> callwright.v1.RemoveMemberResponse
+	46, // 69: callwright.v1.PeopleService.ListAudit:output_type -> callwright.v1.ListAuditResponse
+	49, // [49:70] is the sub-list for method output_type
+	28, // [28:49] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_callwright_v1_people_proto_init() }
@@ -2520,17 +2881,17 @@ func file_callwright_v1_people_proto_init() {
 	file_callwright_v1_agent_proto_init()
 	file_callwright_v1_pagination_proto_init()
 	file_callwright_v1_rest_proto_init()
-	file_callwright_v1_people_proto_msgTypes[25].OneofWrappers = []any{}
-	file_callwright_v1_people_proto_msgTypes[30].OneofWrappers = []any{}
-	file_callwright_v1_people_proto_msgTypes[38].OneofWrappers = []any{}
-	file_callwright_v1_people_proto_msgTypes[39].OneofWrappers = []any{}
+	file_callwright_v1_people_proto_msgTypes[31].OneofWrappers = []any{}
+	file_callwright_v1_people_proto_msgTypes[36].OneofWrappers = []any{}
+	file_callwright_v1_people_proto_msgTypes[44].OneofWrappers = []any{}
+	file_callwright_v1_people_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_callwright_v1_people_proto_rawDesc), len(file_callwright_v1_people_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   41,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

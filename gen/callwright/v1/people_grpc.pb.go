@@ -21,6 +21,9 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	PeopleService_GetSignIn_FullMethodName         = "/callwright.v1.PeopleService/GetSignIn"
 	PeopleService_SignIn_FullMethodName            = "/callwright.v1.PeopleService/SignIn"
+	PeopleService_BeginOpenID_FullMethodName       = "/callwright.v1.PeopleService/BeginOpenID"
+	PeopleService_FinishOpenID_FullMethodName      = "/callwright.v1.PeopleService/FinishOpenID"
+	PeopleService_ChooseOpenID_FullMethodName      = "/callwright.v1.PeopleService/ChooseOpenID"
 	PeopleService_SetUp_FullMethodName             = "/callwright.v1.PeopleService/SetUp"
 	PeopleService_SignUp_FullMethodName            = "/callwright.v1.PeopleService/SignUp"
 	PeopleService_LookUpLink_FullMethodName        = "/callwright.v1.PeopleService/LookUpLink"
@@ -49,6 +52,12 @@ type PeopleServiceClient interface {
 	GetSignIn(ctx context.Context, in *GetSignInRequest, opts ...grpc.CallOption) (*GetSignInResponse, error)
 	// Signs a person in.
 	SignIn(ctx context.Context, in *SignInRequest, opts ...grpc.CallOption) (*SignInResponse, error)
+	// Gives the address at the OpenID provider where a person signs in.
+	BeginOpenID(ctx context.Context, in *BeginOpenIDRequest, opts ...grpc.CallOption) (*BeginOpenIDResponse, error)
+	// Signs in a person who came back from the OpenID provider.
+	FinishOpenID(ctx context.Context, in *FinishOpenIDRequest, opts ...grpc.CallOption) (*FinishOpenIDResponse, error)
+	// Signs a person whom the OpenID provider vouched for in to one of their workspaces.
+	ChooseOpenID(ctx context.Context, in *ChooseOpenIDRequest, opts ...grpc.CallOption) (*ChooseOpenIDResponse, error)
 	// Makes the first owner, with the token of the set-up link. Refused once somebody can sign in.
 	SetUp(ctx context.Context, in *SetUpRequest, opts ...grpc.CallOption) (*SetUpResponse, error)
 	// Makes a workspace and its owner, where signing up is open to everybody.
@@ -105,6 +114,36 @@ func (c *peopleServiceClient) SignIn(ctx context.Context, in *SignInRequest, opt
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SignInResponse)
 	err := c.cc.Invoke(ctx, PeopleService_SignIn_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *peopleServiceClient) BeginOpenID(ctx context.Context, in *BeginOpenIDRequest, opts ...grpc.CallOption) (*BeginOpenIDResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BeginOpenIDResponse)
+	err := c.cc.Invoke(ctx, PeopleService_BeginOpenID_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *peopleServiceClient) FinishOpenID(ctx context.Context, in *FinishOpenIDRequest, opts ...grpc.CallOption) (*FinishOpenIDResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FinishOpenIDResponse)
+	err := c.cc.Invoke(ctx, PeopleService_FinishOpenID_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *peopleServiceClient) ChooseOpenID(ctx context.Context, in *ChooseOpenIDRequest, opts ...grpc.CallOption) (*ChooseOpenIDResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ChooseOpenIDResponse)
+	err := c.cc.Invoke(ctx, PeopleService_ChooseOpenID_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -281,6 +320,12 @@ type PeopleServiceServer interface {
 	GetSignIn(context.Context, *GetSignInRequest) (*GetSignInResponse, error)
 	// Signs a person in.
 	SignIn(context.Context, *SignInRequest) (*SignInResponse, error)
+	// Gives the address at the OpenID provider where a person signs in.
+	BeginOpenID(context.Context, *BeginOpenIDRequest) (*BeginOpenIDResponse, error)
+	// Signs in a person who came back from the OpenID provider.
+	FinishOpenID(context.Context, *FinishOpenIDRequest) (*FinishOpenIDResponse, error)
+	// Signs a person whom the OpenID provider vouched for in to one of their workspaces.
+	ChooseOpenID(context.Context, *ChooseOpenIDRequest) (*ChooseOpenIDResponse, error)
 	// Makes the first owner, with the token of the set-up link. Refused once somebody can sign in.
 	SetUp(context.Context, *SetUpRequest) (*SetUpResponse, error)
 	// Makes a workspace and its owner, where signing up is open to everybody.
@@ -328,6 +373,15 @@ func (UnimplementedPeopleServiceServer) GetSignIn(context.Context, *GetSignInReq
 }
 func (UnimplementedPeopleServiceServer) SignIn(context.Context, *SignInRequest) (*SignInResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SignIn not implemented")
+}
+func (UnimplementedPeopleServiceServer) BeginOpenID(context.Context, *BeginOpenIDRequest) (*BeginOpenIDResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BeginOpenID not implemented")
+}
+func (UnimplementedPeopleServiceServer) FinishOpenID(context.Context, *FinishOpenIDRequest) (*FinishOpenIDResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FinishOpenID not implemented")
+}
+func (UnimplementedPeopleServiceServer) ChooseOpenID(context.Context, *ChooseOpenIDRequest) (*ChooseOpenIDResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ChooseOpenID not implemented")
 }
 func (UnimplementedPeopleServiceServer) SetUp(context.Context, *SetUpRequest) (*SetUpResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetUp not implemented")
@@ -430,6 +484,60 @@ func _PeopleService_SignIn_Handler(srv interface{}, ctx context.Context, dec fun
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PeopleServiceServer).SignIn(ctx, req.(*SignInRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PeopleService_BeginOpenID_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BeginOpenIDRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeopleServiceServer).BeginOpenID(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeopleService_BeginOpenID_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeopleServiceServer).BeginOpenID(ctx, req.(*BeginOpenIDRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PeopleService_FinishOpenID_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FinishOpenIDRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeopleServiceServer).FinishOpenID(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeopleService_FinishOpenID_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeopleServiceServer).FinishOpenID(ctx, req.(*FinishOpenIDRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PeopleService_ChooseOpenID_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ChooseOpenIDRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeopleServiceServer).ChooseOpenID(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeopleService_ChooseOpenID_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeopleServiceServer).ChooseOpenID(ctx, req.(*ChooseOpenIDRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -736,6 +844,18 @@ var PeopleService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SignIn",
 			Handler:    _PeopleService_SignIn_Handler,
+		},
+		{
+			MethodName: "BeginOpenID",
+			Handler:    _PeopleService_BeginOpenID_Handler,
+		},
+		{
+			MethodName: "FinishOpenID",
+			Handler:    _PeopleService_FinishOpenID_Handler,
+		},
+		{
+			MethodName: "ChooseOpenID",
+			Handler:    _PeopleService_ChooseOpenID_Handler,
 		},
 		{
 			MethodName: "SetUp",
