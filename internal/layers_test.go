@@ -50,6 +50,8 @@ var layers = map[string][]string{
 	// how two telephones agree on sound, and real trunks
 	"internal/carrier/sdp": {},
 	"internal/carrier/sip": {"internal/carrier", "internal/carrier/rtp", "internal/carrier/sdp", "internal/audio", "internal/phone"},
+	// the other sides of calls, for tests
+	"internal/carrier/sip/siptest": {"internal/audio"},
 	// what lists are filtered and ordered by
 	"internal/filter": {"internal/store", "internal/fault"},
 	// text messages

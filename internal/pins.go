@@ -14,7 +14,6 @@ import (
 	_ "github.com/anishathalye/porcupine"
 	_ "github.com/chromedp/chromedp"
 	_ "github.com/coreos/go-oidc/v3/oidc"
-	_ "github.com/emiago/sipgo"
 	_ "github.com/fullstorydev/grpchan/inprocgrpc"
 	_ "github.com/gocolly/colly/v2"
 	_ "github.com/golang-jwt/jwt/v5"

@@ -1,21 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"time"
 
-	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/campaign"
 	"github.com/callwright/callwright/internal/messenger"
 )
-
-// line is where calls leave by, for the dial policy.
-func (h *house) line() call.Line {
-	return call.Line{Real: cmp.Or(h.serving.Carrier, "sandbox") != "sandbox"}
-}
 
 // newCampaigns is the machine behind running campaigns.
 func (h *house) newCampaigns() *campaign.Runner {

@@ -41,6 +41,8 @@ type storage struct {
 type serving struct {
 	joining
 	messaging
+	telephony
+	speaking
 	HTTPAddr             string          `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST is served; port 0 takes a free one. Default: ${default}."`
 	GRPCAddr             string          `group:"Addresses" default:"127.0.0.1:9090" placeholder:"HOST:PORT" help:"Where gRPC is served. Default: ${default}."`
 	GRPCReflection       bool            `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
@@ -52,11 +54,9 @@ type serving struct {
 	DrainTimeout         time.Duration   `group:"Limits" placeholder:"TIME" help:"How long calls in progress may go on after a stop signal; a second signal ends them at once. Default: 30m, with dev 10s."`
 	AllowPrivateNetworks bool            `group:"Limits" help:"Accept http addresses and private networks for webhooks; for development on one machine."`
 	WebhookBackoff       []time.Duration `group:"Limits" placeholder:"TIME" help:"Pauses between the five attempts of a webhook delivery, each plus or minus 20 percent; the last one repeats. Default: 30s,3m,18m,108m."`
-	LLMURL               string          `group:"Language model" name:"llm-url" placeholder:"URL" help:"OpenAI-compatible server that analyses calls: its base URL, ending in /v1. Without it the built-in analysis repeats what was said and looks for words."`
+	LLMURL               string          `group:"Language model" name:"llm-url" placeholder:"URL" help:"OpenAI-compatible server that thinks in calls (--speech cascade), analyses them and writes agents: its base URL, ending in /v1. Without it the built-in analysis repeats what was said and looks for words."`
 	LLMKey               string          `group:"Language model" name:"llm-key" placeholder:"KEY" help:"Its API key, if it wants one."`
 	LLMModel             string          `group:"Language model" name:"llm-model" placeholder:"NAME" help:"Its model; needed with --llm-url."`
-	Carrier              string          `group:"Telephony" default:"sandbox" enum:"sandbox" placeholder:"NAME" help:"Telephone line. sandbox: scripted people answer, no real phone is called. Default: ${default}."`
-	SandboxSpeed         float64         `group:"Telephony" default:"1" placeholder:"FACTOR" help:"How many times faster than real time sandbox calls run; for tests. Default: ${default}."`
 }
 
 // options tell kong how the program explains itself.
@@ -128,6 +128,15 @@ func (s serving) validate() error {
 	if err := s.messaging.validate(); err != nil {
 		return err
 	}
+	if err := s.telephony.validate(); err != nil {
+		return err
+	}
+	if err := s.validateSpeech(); err != nil {
+		return err
+	}
+	if s.OIDCIssuer != "" && s.PublicURL == "" {
+		return errorf("--oidc-issuer needs --public-url, the address that the provider sends people back to")
+	}
 	if s.PublicURL != "" {
 		u, err := url.Parse(s.PublicURL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -150,12 +159,8 @@ func (s serving) validate() error {
 		return errorf("--rate-limit must be 0 or more")
 	case s.MCPRateLimit < 0:
 		return errorf("--mcp-rate-limit must be 0 or more")
-	case s.LLMURL != "" && s.LLMModel == "":
-		return errorf("--llm-url needs --llm-model, the name of the model to ask")
 	case s.DrainTimeout < 0:
 		return errorf("--drain-timeout must be 0 or more")
-	case !(s.SandboxSpeed > 0 && s.SandboxSpeed <= 1000):
-		return errorf("--sandbox-speed must be more than 0 and at most 1000")
 	}
 	return nil
 }

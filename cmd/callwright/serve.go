@@ -15,7 +15,7 @@ import (
 	"github.com/callwright/callwright/internal/audio/voice"
 	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/campaign"
-	"github.com/callwright/callwright/internal/carrier/sandbox"
+	"github.com/callwright/callwright/internal/carrier/sip"
 	"github.com/callwright/callwright/internal/conversation/scripted"
 	"github.com/callwright/callwright/internal/egress"
 	"github.com/callwright/callwright/internal/engine"
@@ -50,8 +50,10 @@ type house struct {
 	recordings *call.Recordings
 	egress     *egress.Client
 	engine     *engine.Engine
+	sip        *sip.Carrier // nil without
 	campaigns  *campaign.Runner
 	server     *server.Server
+	stopSpeech func()
 	// What follows a call.
 	analyst *analysis.Worker
 	courier *webhook.Courier
@@ -80,9 +82,10 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 	defer h.recordings.Close()
 	h.egress = egress.New(egress.Config{AllowPrivate: to.AllowPrivateNetworks, UserAgent: "Callwright/" + programVersion()})
 	defer h.egress.Close()
-	if h.engine, err = h.newEngine(); err != nil {
+	if h.engine, err = h.newEngine(ctx); err != nil {
 		return err
 	}
+	defer h.stopSpeech()
 	if err := h.openAfter(); err != nil {
 		return err
 	}
@@ -102,25 +105,29 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 		// Requests end and calls end at the same time: the engine takes no new calls while the listeners finish.
 		[]part{{"server", h.server.Run}, {"engine", h.engine.Run}, {"campaigns", h.campaigns.Run}},
 		// The end of a call enqueues jobs; those that can not be done in time are durable.
-		[]part{{"jobs", h.runJobs}, {"webhooks", h.courier.Run}},
+		[]part{{"jobs", h.runJobs}, {"webhooks", h.courier.Run}, {"line", h.runLine}},
 		[]part{{"identity", g.identity.Run}},
 	)
 }
 
 // newEngine joins the telephone line and the speech that the settings ask for.
-func (h *house) newEngine() (*engine.Engine, error) {
+func (h *house) newEngine(ctx context.Context) (*engine.Engine, error) {
 	voices := voice.New(voice.Config{Log: h.log})
-	line := sandbox.New(sandbox.Config{
-		Speed:   h.serving.SandboxSpeed,
-		DialLog: filepath.Join(h.storage.DataDir, "sandbox-dials.log"),
-		Voices:  voices,
-		Log:     h.log,
-	})
+	line, test, err := h.lines(ctx, voices)
+	if err != nil {
+		return nil, err
+	}
+	speech, stop, err := h.newSpeech(voices)
+	if err != nil {
+		return nil, err
+	}
+	h.stopSpeech = stop
 	return engine.New(engine.Config{
 		DB:           h.db,
 		Carrier:      line,
+		Sandbox:      test,
 		Line:         h.line(),
-		Speech:       scripted.New(voices),
+		Speech:       speech,
 		Fallback:     scripted.Voice{Studio: voices},
 		Recordings:   h.recordings,
 		SpoolDir:     filepath.Join(h.storage.DataDir, "spool"),

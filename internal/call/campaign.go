@@ -63,9 +63,15 @@ func Plan(ctx context.Context, tx *store.Tx, workspace uuid.UUID, calls []Planne
 	return nil
 }
 
-// From is the number that an agent's calls leave by.
+// From is the number that an agent's planned calls will leave by. Where it has none, the line's own is written when they
+// start.
 func From(ctx context.Context, c *ent.Client, agentID uuid.UUID) (string, error) {
-	return leavesBy(ctx, c, Request{AgentID: agentID})
+	return Line{}.FromNumber(ctx, c, agentID)
+}
+
+// FromNumber is the number that an agent's calls leave by on the line.
+func (l Line) FromNumber(ctx context.Context, c *ent.Client, agentID uuid.UUID) (string, error) {
+	return l.leavesBy(ctx, c, agentID, false)
 }
 
 // Room is how many more calls of campaigns may be queued: the free slots of the plan, less the calls that wait for one.
@@ -108,8 +114,12 @@ func (l Line) Start(ctx context.Context, tx *store.Tx, row *ent.Call, a *ent.Age
 	if !d.Allowed {
 		return refused(ctx, tx, row, d)
 	}
+	from, err := l.leavesBy(ctx, tx.Client, a.ID, row.Test)
+	if err != nil {
+		return nil, err
+	}
 	up := tx.Call.UpdateOne(row).SetStatus(string(StatusQueued)).SetQueuedAt(now).SetToNumber(row.ToNumber).
-		SetUpdatedAt(store.Now())
+		SetFromNumber(from).SetUpdatedAt(store.Now())
 	if len(vars) > 0 {
 		up.SetVariables(vars) // they may have been refreshed since; never taken away
 	}

@@ -23,6 +23,8 @@ type Line struct {
 	Real bool
 	// Numbers are the trunks' own. The countries of theirs and the workspace's are allowed by default.
 	Numbers []string
+	// From is what calls leave by whose agent has no outbound number. Defaults to SandboxNumber.
+	From string
 }
 
 // decide asks the policy about a call and looks up what it wants to know. Calls already started count only at the moment

@@ -49,14 +49,14 @@ func TestAPlacedCallIsQueuedWithWhatWasSent(t *testing.T) {
 func TestACallLeavesByTheAgentsOutboundNumber(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, db *store.DB) {
 		r := newRig(t, db)
-		require.Equal(t, "+12125550100", r.place(call.Request{From: "+12125550100"}).FromNumber, "the trunk's number")
-		require.Equal(t, call.SandboxNumber, r.place(call.Request{From: "+12125550100", Test: true}).FromNumber, "tests are on the sandbox")
+		require.Equal(t, "+12125550100", r.place(call.Request{Line: call.Line{From: "+12125550100"}}).FromNumber, "the trunk's number")
+		require.Equal(t, call.SandboxNumber, r.place(call.Request{Line: call.Line{From: "+12125550100"}, Test: true}).FromNumber, "tests are on the sandbox")
 		_, err := agent.CreateNumber(r.ctx, db, agent.Number{Number: ptr("+14155550142"), AgentID: &r.agent, Outbound: ptr(false)})
 		require.NoError(t, err)
 		require.Equal(t, call.SandboxNumber, r.place(call.Request{}).FromNumber)
 		_, err = agent.CreateNumber(r.ctx, db, agent.Number{Number: ptr("+14155550143"), AgentID: &r.agent})
 		require.NoError(t, err)
-		require.Equal(t, "+14155550143", r.place(call.Request{From: "+12125550100"}).FromNumber)
+		require.Equal(t, "+14155550143", r.place(call.Request{Line: call.Line{From: "+12125550100"}}).FromNumber)
 	})
 }
 

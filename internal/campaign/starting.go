@@ -213,7 +213,7 @@ func (s *starting) text(ctx context.Context, q *queue, e *ent.Enrollment) error 
 	if err != nil {
 		return err
 	}
-	from, err := call.From(ctx, s.tx.Client, q.agent.ID)
+	from, err := s.runner.Line.FromNumber(ctx, s.tx.Client, q.agent.ID)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,519 @@
+// Package sip is the real telephone line: calls over SIP trunks (RFC 3261), with the sound of carrier/rtp.
+//
+// # Who may reach us
+//
+// Only trunks: their hosts, and the networks that their allow names. Everything else is dropped before the SIP stack sees
+// it, without an answer (see gate). An INVITE makes a call only if somebody takes its number; nothing that comes in ever
+// makes a call to somewhere else, and a REFER is declined.
+//
+// # Outbound
+//
+// An INVITE goes to the first trunk; one that fails (5xx, no answer at all, not reachable) hands over to the next. What
+// the called party says ends the attempt: see refusal. Early media is no answer. A call that nobody waits for any more is
+// taken back by CANCEL, and hung up when the answer crossed it.
+//
+// # Calls in progress
+//
+// Each answered call is a leg. It answers re-INVITE and UPDATE (hold, other codecs and addresses, late offers, session
+// timers), INFO with digits, and BYE, and it is found by Call-ID and tags. What a fresh process needs to end a call after
+// a crash is in Info.State.
+//
+// # The stack
+//
+// emiago/sipgo parses messages, keeps transactions and connections. Dialogs are our own: its own give no hand on
+// re-INVITEs, late offers and races.
+package sip
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/emiago/sipgo"
+	"github.com/emiago/sipgo/sip"
+
+	"github.com/callwright/callwright/internal/carrier"
+	"github.com/callwright/callwright/internal/carrier/rtp"
+)
+
+// Config of a line. Trunks are needed.
+type Config struct {
+	// Addr is where SIP is heard, over UDP and TCP. Defaults to 0.0.0.0:5060.
+	Addr string
+	// TLSAddr is where SIP over TLS is heard, with TLS. Defaults to nowhere: calls over TLS that we make need none.
+	TLSAddr string
+	TLS     *tls.Config
+	// TLSClient is how we connect to trunks over TLS. Defaults to the system's roots.
+	TLSClient *tls.Config
+	// Advertise is the host, or host:port, that other sides are told. Defaults to the address that the trunk is reached
+	// from.
+	Advertise string
+	// RTPFrom and RTPTo bound the ports of sound. Default to 10000 and 20000.
+	RTPFrom, RTPTo uint16
+	// Trunks in the order in which they are tried.
+	Trunks []Trunk
+	// MaxCalls bounds calls in both directions, ringing ones included. Defaults to 1000.
+	MaxCalls int
+	// InviteRate bounds the calls that one source may begin in a second; all together may begin twice as many. Twice the
+	// rate may come at once. Defaults to 300.
+	InviteRate float64
+	// Silence is how long a trunk may not answer at all before the next one is tried. Defaults to 6 s.
+	Silence time.Duration
+	// UserAgent is what we call ourselves. Defaults to Callwright.
+	UserAgent string
+	// Log hears of trunks and of calls' ids, never of numbers. Defaults to slog.Default().
+	Log *slog.Logger
+}
+
+// Carrier is the line. Make it with New, open it with Listen, let it Run; then it is a carrier.Carrier.
+type Carrier struct {
+	c      Config
+	trunks []*trunk
+	gate   *gate
+	ports  *rtp.Ports
+	log    *slog.Logger
+
+	udp      net.PacketConn
+	tcp, tls net.Listener
+	port     int      // that others are told
+	tlsPort  int      // 0: none
+	laddr    sip.Addr // of udp, as the stack keeps it
+	ua       *sipgo.UserAgent
+	started  chan struct{} // closed when requests can be sent
+	work     sync.WaitGroup
+	closing  context.Context
+	close    context.CancelFunc
+	late     atomic.Int64 // unix nanoseconds since when sound has been late; 0: it is not
+
+	mu       sync.Mutex
+	legs     map[dialogKey]*leg
+	callIDs  map[string]int // of calls in any state, for the gate
+	calls    int            // attempts, rings and legs
+	draining bool
+	empty    []chan struct{} // closed when no call is left
+	accept   func(context.Context, carrier.Offer) carrier.Decision
+	start    func(func(context.Context)) // runs a call in Serve's group; nil when Serve does not run
+}
+
+var _ carrier.Carrier = (*Carrier)(nil)
+
+// New makes a line; it opens nothing yet.
+func New(cfg Config) (*Carrier, error) {
+	cfg.Addr = cmp.Or(cfg.Addr, "0.0.0.0:5060")
+	cfg.MaxCalls = cmp.Or(cfg.MaxCalls, 1000)
+	cfg.InviteRate = cmp.Or(cfg.InviteRate, 300)
+	cfg.Silence = cmp.Or(cfg.Silence, 6*time.Second)
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, "Callwright")
+	cfg.Log = cmp.Or(cfg.Log, slog.Default())
+	if len(cfg.Trunks) == 0 {
+		return nil, errors.New("a SIP line needs a trunk")
+	}
+	c := &Carrier{c: cfg, log: cfg.Log, started: make(chan struct{}), legs: map[dialogKey]*leg{}, callIDs: map[string]int{}}
+	c.closing, c.close = context.WithCancel(context.Background())
+	for _, t := range cfg.Trunks {
+		if c.named(t.Name, "") != nil {
+			return nil, fmt.Errorf("two trunks are called %q: give them other names with name=", t.Name)
+		}
+		c.trunks = append(c.trunks, &trunk{Trunk: t, line: c})
+	}
+	c.gate = &gate{
+		parser: sip.NewParser(), trunk: c.trunkOf, known: c.knows, partial: map[string]*partial{},
+		invites: &buckets{rate: cfg.InviteRate}, all: newBucket(2 * cfg.InviteRate), outsider: newBucket(strangers),
+	}
+	return c, nil
+}
+
+// Listen opens the SIP ports, so that a program that can not have them does not start.
+func (c *Carrier) Listen(ctx context.Context) (err error) {
+	settle(slog.New(quiet{c.log.Handler()}))
+	defer func() {
+		if err != nil {
+			c.shut()
+		}
+	}()
+	// IPv4 unless the address is of the other kind: the stack finds the socket by the text of its address.
+	var lc net.ListenConfig
+	if c.udp, err = lc.ListenPacket(ctx, family("udp", c.c.Addr), c.c.Addr); err != nil {
+		return fmt.Errorf("listen for SIP: %w", err)
+	}
+	local := addrPortOf(c.udp.LocalAddr())
+	host, _, _ := net.SplitHostPort(c.c.Addr)
+	if c.tcp, err = lc.Listen(ctx, family("tcp", c.c.Addr), net.JoinHostPort(host, strconv.Itoa(int(local.Port())))); err != nil {
+		return fmt.Errorf("listen for SIP: %w", err)
+	}
+	c.port = int(local.Port())
+	if c.c.TLSAddr != "" {
+		l, err := lc.Listen(ctx, family("tcp", c.c.TLSAddr), c.c.TLSAddr)
+		if err != nil {
+			return fmt.Errorf("listen for SIP over TLS: %w", err)
+		}
+		c.tlsPort = int(addrPortOf(l.Addr()).Port())
+		c.tls = tls.NewListener(listener{l, c.gate}, c.c.TLS)
+	}
+	if _, port, err := splitHostPort(c.c.Advertise); err != nil {
+		return fmt.Errorf("the advertised address: %w", err)
+	} else if port != 0 {
+		c.port = port
+	}
+	udp := c.udp.LocalAddr().(*net.UDPAddr)
+	c.laddr = sip.Addr{IP: udp.IP, Port: udp.Port}
+	if c.ports, err = rtp.New(rtp.Config{From: c.c.RTPFrom, To: c.c.RTPTo, Log: c.log}); err != nil {
+		return err
+	}
+	return c.build()
+}
+
+// build puts the stack together.
+func (c *Carrier) build() (err error) {
+	log := slog.New(quiet{c.log.Handler()})
+	c.ua, err = sipgo.NewUA(
+		sipgo.WithUserAgent(c.c.UserAgent),
+		sipgo.WithUserAgenTLSConfig(c.c.TLSClient),
+		sipgo.WithUserAgentTransportLayerOptions(sip.WithTransportLayerLogger(log), sip.WithTransportLayerReadFilter(c.gate.filter)),
+		sipgo.WithUserAgentTransactionLayerOptions(sip.WithTransactionLayerLogger(log),
+			sip.WithTransactionLayerUnhandledResponseHandler(c.guardResponse(c.stray))),
+	)
+	if err != nil {
+		return err
+	}
+	s, err := sipgo.NewServer(c.ua, sipgo.WithServerLogger(log))
+	if err != nil {
+		return err
+	}
+	for method, handle := range map[sip.RequestMethod]func(*sip.Request, sip.ServerTransaction, *trunk){
+		sip.INVITE: c.onInvite, sip.ACK: c.onAck, sip.BYE: c.onBye, sip.CANCEL: c.onCancel, sip.OPTIONS: c.onOptions,
+		sip.UPDATE: c.onUpdate, sip.INFO: c.onInfo, sip.NOTIFY: c.onNotify, sip.REFER: c.onRefer,
+	} {
+		s.OnRequest(method, c.guard(handle))
+	}
+	s.OnNoRoute(c.guard(c.onOther))
+	for _, t := range c.trunks {
+		if err := t.settle(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func family(network, addr string) string {
+	if host, _, _ := net.SplitHostPort(addr); addrOf(host).Is4() {
+		return network + "4"
+	}
+	return network
+}
+
+// Run serves the ports until ctx ends; whoever ends it has ended the calls before. It unregisters then, and lets what is
+// still being said be said for some seconds.
+func (c *Carrier) Run(ctx context.Context) error {
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = c.ua.TransportLayer().ServeUDP(c.udp) })
+	serving.Go(func() { _ = c.ua.TransportLayer().ServeTCP(listener{c.tcp, c.gate}) })
+	if c.tls != nil {
+		serving.Go(func() { _ = c.ua.TransportLayer().ServeTLS(c.tls) })
+	}
+	for c.ua.TransportLayer().Pool("udp").Size() == 0 { // the stack does not tell when it is ready
+		time.Sleep(time.Millisecond)
+	}
+	for _, t := range c.trunks {
+		serving.Go(func() { t.run(ctx) })
+	}
+	close(c.started)
+	serving.Go(func() { c.watchLateness(ctx) })
+	<-ctx.Done()
+	c.finish()
+	c.shut()
+	serving.Wait()
+	return nil
+}
+
+// finish waits for BYEs and CANCELs that are still on their way.
+func (c *Carrier) finish() {
+	done := make(chan struct{})
+	go func() { c.work.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(4 * time.Second):
+	}
+	c.close()
+	<-done
+}
+
+func (c *Carrier) shut() {
+	c.close()
+	if c.ua != nil {
+		_ = c.ua.Close()
+	}
+	for _, closer := range []interface{ Close() error }{c.udp, c.tcp, c.tls} {
+		if closer != nil && !isNil(closer) {
+			_ = closer.Close()
+		}
+	}
+	if c.ports != nil {
+		_ = c.ports.Close()
+	}
+}
+
+func isNil(v any) bool {
+	switch v := v.(type) {
+	case net.PacketConn:
+		return v == nil
+	case net.Listener:
+		return v == nil
+	}
+	return false
+}
+
+// Port is where SIP is heard, after Listen.
+func (c *Carrier) Port() int { return int(addrPortOf(c.udp.LocalAddr()).Port()) }
+
+// Serve is that of carrier.Carrier. When ctx ends, new calls and OPTIONS are told 503: this process is being stopped.
+func (c *Carrier) Serve(ctx context.Context, accept func(context.Context, carrier.Offer) carrier.Decision) error {
+	var calls sync.WaitGroup
+	c.mu.Lock()
+	c.accept = accept
+	c.start = func(f func(context.Context)) { calls.Go(func() { f(ctx) }) }
+	c.mu.Unlock()
+	<-ctx.Done()
+	c.mu.Lock()
+	c.accept, c.start = nil, nil
+	c.mu.Unlock()
+	calls.Wait()
+	return nil
+}
+
+// Drain is that of carrier.Carrier.
+func (c *Carrier) Drain(ctx context.Context) error {
+	done := make(chan struct{})
+	c.mu.Lock()
+	c.draining = true
+	c.empty = append(c.empty, done)
+	c.checkEmpty()
+	c.mu.Unlock()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// enter counts a call in any state; the reason why it can not be otherwise.
+func (c *Carrier) enter(callID string) *carrier.Ended {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.draining:
+		return draining()
+	case c.calls >= c.c.MaxCalls:
+		return &carrier.Ended{Class: carrier.ClassServer, Reason: carrier.ReasonCarrierError, RetryAfter: 5 * time.Second,
+			Message: "All lines of this process are taken."}
+	}
+	c.calls++
+	c.callIDs[callID]++
+	return nil
+}
+
+func (c *Carrier) leave(callID string) {
+	c.forget(callID)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls--
+	c.checkEmpty()
+}
+
+// remember lets messages with a Call-ID through the gate, whoever sends them; forget takes that back.
+func (c *Carrier) remember(callID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.callIDs[callID]++
+}
+
+func (c *Carrier) forget(callID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.callIDs[callID]--; c.callIDs[callID] <= 0 {
+		delete(c.callIDs, callID)
+	}
+}
+
+func (c *Carrier) checkEmpty() {
+	if c.calls > 0 {
+		return
+	}
+	for _, done := range c.empty {
+		close(done)
+	}
+	c.empty = nil
+}
+
+// taking is how inbound calls are decided about; nil when none are taken.
+func (c *Carrier) taking() func(context.Context, carrier.Offer) carrier.Decision {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.draining {
+		return nil
+	}
+	return c.accept
+}
+
+// Serving reports whether inbound calls are taken.
+func (c *Carrier) Serving() bool { return c.taking() != nil }
+
+// hold starts an answered inbound call in Serve's group; false when Serve has ended.
+func (c *Carrier) hold(f func(context.Context)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.start == nil {
+		return false
+	}
+	c.start(f)
+	return true
+}
+
+// Active is how many calls there are in any state.
+func (c *Carrier) Active() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls
+}
+
+// add makes a leg findable; remove forgets it.
+func (c *Carrier) add(l *leg) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.legs[l.key] = l
+}
+
+func (c *Carrier) remove(l *leg) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.legs, l.key)
+}
+
+// find is the leg that a request within a dialog is for; nil without one.
+func (c *Carrier) find(req *sip.Request) *leg {
+	c.mu.Lock()
+	l := c.legs[dialogKey{string(*req.CallID()), tagOf(req.To().Params)}]
+	c.mu.Unlock()
+	if l == nil || l.remoteTag() != tagOf(req.From().Params) {
+		return nil
+	}
+	return l
+}
+
+func (c *Carrier) knows(callID string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.callIDs[callID] > 0
+}
+
+// trunkOf is whose source that is; nil for strangers. Of trunks that share an address the one with the port wins, then
+// the first.
+func (c *Carrier) trunkOf(from netip.AddrPort) *trunk {
+	var best *trunk
+	for _, t := range c.trunks {
+		switch t.owns(from) {
+		case ownsPort:
+			return t
+		case ownsAddr:
+			if best == nil {
+				best = t
+			}
+		}
+	}
+	return best
+}
+
+// named is the trunk with a name, else the one that peer belongs to.
+func (c *Carrier) named(name, peer string) *trunk {
+	for _, t := range c.trunks {
+		if t.Name == name {
+			return t
+		}
+	}
+	if from, err := netip.ParseAddrPort(peer); err == nil {
+		return c.trunkOf(from)
+	}
+	return nil
+}
+
+// guard keeps a defect in one request from ending all calls, and finds its trunk; requests of calls in progress may come
+// from elsewhere.
+func (c *Carrier) guard(handle func(*sip.Request, sip.ServerTransaction, *trunk)) sipgo.RequestHandler {
+	return func(req *sip.Request, tx sip.ServerTransaction) {
+		defer func() {
+			if p := recover(); p != nil {
+				c.log.Error("panic in a SIP request", "method", string(req.Method), "panic", fmt.Sprint(p), "stack", stack())
+			}
+		}()
+		from, _ := netip.ParseAddrPort(req.Source())
+		handle(req, tx, c.trunkOf(netip.AddrPortFrom(from.Addr().Unmap().WithZone(""), from.Port())))
+	}
+}
+
+func (c *Carrier) guardResponse(handle func(*sip.Response)) func(*sip.Response) {
+	return func(res *sip.Response) {
+		defer func() {
+			if p := recover(); p != nil {
+				c.log.Error("panic in a SIP response", "panic", fmt.Sprint(p), "stack", stack())
+			}
+		}()
+		handle(res)
+	}
+}
+
+// overloaded reports whether sound has been late for so long that more calls would harm those in progress.
+func (c *Carrier) overloaded() bool {
+	since := c.late.Load()
+	return since != 0 && time.Since(time.Unix(0, since)) > 5*time.Second
+}
+
+// tooLate is the lateness of the sound's clock above which the machine is at its end.
+const tooLate = 20 * time.Millisecond
+
+func (c *Carrier) watchLateness(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			switch late := c.ports.Lateness() > tooLate; {
+			case !late:
+				c.late.Store(0)
+			case c.late.Load() == 0:
+				c.late.Store(time.Now().UnixNano())
+			}
+		}
+	}
+}
+
+// order is the trunks for a call that leaves by a number: those whose own number it is first, those that just failed
+// last.
+func (c *Carrier) order(from string) []*trunk {
+	all := slices.Clone(c.trunks)
+	now := time.Now()
+	rank := func(t *trunk) int {
+		n := 1
+		if t.From == from {
+			n = 0
+		}
+		if t.failedUntil().After(now) {
+			n += 2
+		}
+		return n
+	}
+	slices.SortStableFunc(all, func(a, b *trunk) int { return rank(a) - rank(b) })
+	return all
+}
