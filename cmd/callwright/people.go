@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"time"
 
@@ -12,9 +13,14 @@ import (
 
 // joining is how people and assistants come in.
 type joining struct {
-	SignUp            string        `group:"People" default:"invite" enum:"invite,open" placeholder:"WHO" help:"Who may sign up: invite, only people with an invite; open, everybody, each with a workspace of their own. Default: ${default}."`
-	PairingLifetime   time.Duration `group:"People" default:"15m" placeholder:"TIME" help:"How long the code of a pairing works. Default: ${default}."`
-	PairingStartLimit int           `group:"People" default:"10" placeholder:"N" help:"Pairings that a client address may start in 10 minutes; 0: no limit. Default: ${default}."`
+	SignUp             string        `group:"People" default:"invite" enum:"invite,open" placeholder:"WHO" help:"Who may sign up: invite, only people with an invite; open, everybody, each with a workspace of their own. Default: ${default}."`
+	PairingLifetime    time.Duration `group:"People" default:"15m" placeholder:"TIME" help:"How long the code of a pairing works. Default: ${default}."`
+	OIDCIssuer         string        `group:"People" name:"oidc-issuer" placeholder:"URL" help:"OpenID provider that people may sign in with, such as https://accounts.google.com; needs --public-url. It sends people back to /sign-in/openid/done. Default: none."`
+	OIDCClientID       string        `group:"People" name:"oidc-client-id" placeholder:"ID" help:"What the provider knows this installation by."`
+	OIDCClientSecret   string        `group:"People" name:"oidc-client-secret" placeholder:"SECRET" help:"Its secret there."`
+	OIDCName           string        `group:"People" name:"oidc-name" placeholder:"NAME" help:"What the sign-in page calls the provider. Default: its host."`
+	OIDCAllowedDomains []string      `group:"People" name:"oidc-allowed-domains" placeholder:"DOMAIN" help:"Ends of addresses that may sign in with it, such as example.com; comma-separated. Default: all."`
+	PairingStartLimit  int           `group:"People" default:"10" placeholder:"N" help:"Pairings that a client address may start in 10 minutes; 0: no limit. Default: ${default}."`
 }
 
 func (j joining) validate() error {
@@ -23,8 +29,24 @@ func (j joining) validate() error {
 		return errorf("--pairing-lifetime must be a second or more")
 	case j.PairingStartLimit < 0:
 		return errorf("--pairing-start-limit must be 0 or more")
+	case j.OIDCIssuer != "" && j.OIDCClientID == "":
+		return errorf("--oidc-issuer needs --oidc-client-id")
+	}
+	if j.OIDCIssuer == "" {
+		return nil
+	}
+	if u, err := url.Parse(j.OIDCIssuer); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errorf("--oidc-issuer must look like https://accounts.google.com")
 	}
 	return nil
+}
+
+// openID is the provider that people may sign in with.
+func (j joining) openID(public string) identity.OpenID {
+	return identity.OpenID{
+		Issuer: j.OIDCIssuer, ClientID: j.OIDCClientID, ClientSecret: j.OIDCClientSecret, Name: j.OIDCName,
+		Domains: j.OIDCAllowedDomains, RedirectURL: public + "/sign-in/openid/done",
+	}
 }
 
 // newIdentity is the identity of a server: that of the commands, with the settings of who comes in.
@@ -36,6 +58,7 @@ func (g *ground) newIdentity(to serving) *identity.Identity {
 		SignUpOpen:      to.SignUp == "open",
 		PairingLifetime: to.PairingLifetime,
 		PairingStarts:   to.PairingStartLimit,
+		OpenID:          to.openID(to.publicURL()),
 		Log:             g.log,
 	})
 }

@@ -99,6 +99,8 @@ func (p *portal) table() map[string]route {
 	return map[string]route{
 		"/":                     {get: p.home},
 		"/sign-in":              {get: p.signInPage, post: p.signIn, open: true},
+		"/sign-in/openid":       {get: p.beginOpenID, open: true},
+		"/sign-in/openid/done":  {get: p.finishOpenID, post: p.chooseOpenID, open: true},
 		"/sign-up":              {get: p.signUpPage, post: p.signUp, open: true},
 		"/sign-out":             {post: p.signOut},
 		"/set-up":               {get: p.setUpPage, post: p.setUp, open: true},

@@ -20,6 +20,8 @@ type entrance struct {
 	Typed map[string]string
 	// Workspaces are those that the password is right in.
 	Workspaces []*callwrightv1.WorkspaceChoice
+	// OpenID is what the provider is called that people may sign in with; Ticket is that of one who is vouched for.
+	OpenID, Ticket string
 	// Code is the pairing that waits for its owner.
 	Code string
 }
@@ -29,7 +31,9 @@ func (v *visit) entrance(next string) (entrance, error) {
 	if err != nil {
 		return entrance{}, err
 	}
-	return entrance{Next: next, NeedsSetUp: offer.GetNeedsSetUp(), SignUpOpen: offer.GetSignUpOpen()}, nil
+	return entrance{
+		Next: next, NeedsSetUp: offer.GetNeedsSetUp(), SignUpOpen: offer.GetSignUpOpen(), OpenID: offer.GetOpenIdName(),
+	}, nil
 }
 
 // typed is what a form is filled with again when it is shown once more.
