@@ -233,3 +233,39 @@ func (s *Socket) Send(data []byte, to netip.AddrPort) error { return s.s.send(da
 
 // Close is of the socket.
 func (s *Socket) Close() { s.s.close() }
+
+// Unpaced keeps a stream that was not started from the lanes: Tick is called by the test.
+func (s *Stream) Unpaced() (tick func()) {
+	s.lane = &lane{}
+	b := newBatch()
+	return func() { s.tick(b, time.Now(), 0) }
+}
+
+// Report is an RTCP report of a peer, of which about is heard.
+func Report(ssrc, about uint32, lost uint64, lastSR uint32, now time.Time) []byte {
+	r := report{ssrc: ssrc, now: now, heard: true, of: about, lost: lost, jitter: 80, lastSR: lastSR}
+	return r.append(nil)
+}
+
+// SealRTCP encrypts as a peer with keys does.
+func SealRTCP(k *Keys) func([]byte) []byte {
+	s := &sealer{}
+	if _, err := s.use(k); err != nil {
+		panic(err)
+	}
+	return func(packet []byte) []byte {
+		sealed, err := s.rtcp(packet)
+		if err != nil {
+			panic(err)
+		}
+		return sealed
+	}
+}
+
+// The bounds that tests compare with.
+const (
+	RestTime     = restTime
+	RestLimit    = restLimit
+	RestingPairs = restingPairs
+	ReplayWindow = replayWindow
+)

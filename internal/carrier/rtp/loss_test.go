@@ -251,4 +251,3 @@ func TestConcealment(t *testing.T) {
 		})
 	})
 }
-

@@ -25,6 +25,8 @@ const frame = audio.FrameTime
 var (
 	here  = netip.MustParseAddr("192.0.2.1")
 	there = netip.MustParseAddrPort("198.51.100.7:4000")
+	// there2 is another port of the same address.
+	there2 = netip.MustParseAddrPort("198.51.100.7:4002")
 )
 
 // call is one stream and the other side of it, in a network in memory and virtual time.

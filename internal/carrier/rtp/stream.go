@@ -361,6 +361,7 @@ func (s *Stream) tick(b *batch, now time.Time, skip int) {
 	}
 	s.frames += int64(skip) + 1
 	s.at = time.Duration(s.frames) * audio.FrameTime
+	s.events = s.events[:0]
 	s.receive(b, now)
 	if s.phase == phaseEarly {
 		s.agent = audio.Frame{}
@@ -368,7 +369,6 @@ func (s *Stream) tick(b *batch, now time.Time, skip int) {
 		s.mu.Unlock()
 		return
 	}
-	s.events = s.events[:0]
 	s.send(b)
 	concealed := s.jitter.read(&s.caller)
 	if concealed {
