@@ -24,7 +24,9 @@ type judge struct {
 	ordered      map[string]bool
 	said         map[string]bool // runs of the site's words
 	numbers      map[string]bool
-	dropped      int
+	// tainted are words of orders that stand nowhere else.
+	tainted map[string]bool
+	dropped int
 }
 
 const (
@@ -34,7 +36,7 @@ const (
 
 func newJudge(site *Site, instructions string) *judge {
 	j := &judge{instructions: instructions, own: " " + strings.Join(words(instructions), " ") + " ",
-		ordered: map[string]bool{}, said: map[string]bool{}, numbers: map[string]bool{}}
+		ordered: map[string]bool{}, said: map[string]bool{}, numbers: map[string]bool{}, tainted: map[string]bool{}}
 	j.count(instructions)
 	if site == nil {
 		return j
@@ -42,6 +44,7 @@ func newJudge(site *Site, instructions string) *judge {
 	for _, p := range site.Pages {
 		for _, o := range p.Ignored {
 			runs(o, orderRun, j.ordered)
+			runs(o, 1, j.tainted)
 		}
 		for line := range strings.Lines(p.Markdown) {
 			runs(line, pageRun, j.said)
@@ -49,7 +52,24 @@ func newJudge(site *Site, instructions string) *judge {
 		j.count(p.Title + "\n" + p.Description + "\n" + p.Markdown)
 	}
 	j.count(factLines(site.Facts))
+	for _, w := range words(material(site) + " " + instructions + " " + usualInGreetings) {
+		delete(j.tainted, w)
+	}
 	return j
+}
+
+// usualInGreetings are words that say nothing about where a text is from.
+const usualInGreetings = `hello hi hey good morning afternoon evening day welcome thank thanks you for calling call to at the a an this is
+	are we i my our your it its here speaking how can may do what help assist today please and of on in with assistant agent
+	receptionist host bot virtual voice customer caller callers customers service support team`
+
+// name returns a short text, such as a role, that has no word of an order; empty otherwise.
+func (j *judge) name(text string, most int) string {
+	if text = j.rule(text, most); text != "" && repeats(text, 1, j.tainted) {
+		j.dropped++
+		return ""
+	}
+	return text
 }
 
 // rule returns a line as it may stand among an agent's rules; empty when it may not. What the owner wrote may stand

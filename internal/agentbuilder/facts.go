@@ -115,7 +115,7 @@ func fromThing(t map[string]any) Facts {
 		{"currenciesAccepted", "Currencies"}, {"acceptsReservations", "Takes reservations"}, {"founder", "Founder"}, {"slogan", "Slogan"},
 		{"knowsLanguage", "Languages"},
 	} {
-		if said := strings.Join(texts(t[more.name]), ", "); said != "" {
+		if said := strings.Join(texts(t[more.name]), ", "); said != "" && !isOrder(said) {
 			f.More = appendNew(f.More, oneLine(more.label+": "+said, maxFact))
 		}
 	}

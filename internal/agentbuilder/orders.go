@@ -32,6 +32,7 @@ var orders = []*regexp.Regexp{
 	regexp.MustCompile(`\bfrom now on\b.{0,40}\b(?:you|say|tell|answer|respond|reply|greet|always|never)\b`),
 	// what it must do
 	regexp.MustCompile(`\b` + machine + `\b.{0,60}\b(?:must|should|shall|needs? to|ha(?:ve|s) to|always|never|may not|is to|are to|please)\b`),
+	regexp.MustCompile(`^\W*(?:assistants?|agents?|bots?|models?)\s+(?:must|should|shall|always|never|needs? to)\b`),
 	regexp.MustCompile(`\b(?:attention|dear|hey|hello|note to|notice to|message to|if you are)\b.{0,20}\b` + machine + `\b`),
 	regexp.MustCompile(`^\W*(?:(?:please|always|never|also|then|and|instead|you must|you should|you will|make sure to|be sure to|do not|don't)\s+)*(?:tell|inform|instruct|direct|transfer|forward|redirect|persuade|convince|promise|assure|greet|offer)\s+(?:(?:to|all|every|each|any|the|your|incoming)\s+)*(?:callers?|customers?|users?|calls?|people|person|everyone|everybody|anyone|whoever)\b`),
 	regexp.MustCompile(`^\W*(?:(?:please|always|also|then|and|you must|make sure to|be sure to)\s+)*(?:ask|request|collect|obtain|demand|get|take|read back|confirm)\b.{0,60}` + secrets),
@@ -114,8 +115,10 @@ func plain(s string) string {
 		}
 		return r
 	}, s)
-	for strings.Contains(s, "{{") {
-		s = strings.ReplaceAll(s, "{{", "{")
+	for _, braces := range []string{"{{", "}}"} {
+		for strings.Contains(s, braces) {
+			s = strings.ReplaceAll(s, braces, braces[:1])
+		}
 	}
 	return s
 }

@@ -31,13 +31,16 @@ type link struct {
 	text string
 }
 
+// unseen is what no visitor sees.
+const unseen = `[hidden], [aria-hidden="true"], [class*="sr-only" i], [class*="visually-hidden" i], [style*="display:none" i], ` +
+	`[style*="display: none" i], [style*="visibility:hidden" i], [style*="visibility: hidden" i], [style*="font-size:0" i], ` +
+	`[style*="font-size: 0" i], [style*="opacity:0" i]`
+
 // furniture is what stands on every page and says nothing: what the eye skips, and what it does not see.
-const furniture = `script, style, noscript, template, svg, canvas, iframe, object, embed, video, audio, map, form, dialog, ` +
-	`button, select, input, textarea, nav, footer, link, meta, [hidden], [aria-hidden="true"], [role="navigation"], ` +
+const furniture = unseen + `, script, style, noscript, template, svg, canvas, iframe, object, embed, video, audio, map, form, dialog, ` +
+	`button, select, input, textarea, nav, footer, link, meta, [role="navigation"], ` +
 	`[role="dialog"], [role="alertdialog"], [role="search"], [class*="cookie" i], [id*="cookie" i], [class*="consent" i], ` +
-	`[id*="consent" i], [class*="breadcrumb" i], [class*="navbar" i], [class*="skip-link" i], [class*="sr-only" i], ` +
-	`[class*="visually-hidden" i], [style*="display:none" i], [style*="display: none" i], [style*="visibility:hidden" i], ` +
-	`[style*="visibility: hidden" i], [style*="font-size:0" i], [style*="font-size: 0" i], [style*="opacity:0" i]`
+	`[id*="consent" i], [class*="breadcrumb" i], [class*="navbar" i], [class*="skip-link" i]`
 
 // read turns an HTML document into Markdown, facts and links. Whatever strangers wrote, it ends: the parser bounds how deep
 // elements nest, and a document that breaks a library counts as unreadable.
@@ -62,6 +65,7 @@ func read(at *url.URL, contentType string, body []byte) (r *reading, err error) 
 	r.noFollow = strings.Contains(strings.ToLower(meta(doc, "robots", "callwright")), "nofollow")
 	r.links = linksOf(doc, at)
 
+	r.page.Ignored = hiddenOrders(doc)
 	doc.Find(furniture).Not("html, body").Remove()
 	flatten(doc)
 	markdown, err := toMarkdown.ConvertNode(root)
@@ -143,6 +147,30 @@ func flatten(doc *goquery.Document) {
 			n.Data, n.DataAtom, n.Attr = "span", 0, nil
 		}
 	})
+}
+
+// hiddenOrders are the orders in what no visitor sees: nobody gets to read them, and what a model writes is held against
+// them.
+func hiddenOrders(doc *goquery.Document) []string {
+	var all []string
+	look := func(text string) {
+		if len(all) < maxFacts {
+			_, taken := withoutOrders(clip(plain(text), maxPageText))
+			all = appendNew(all, taken...)
+		}
+	}
+	doc.Find(unseen).Add("noscript, template").Each(func(_ int, s *goquery.Selection) { look(s.Text()) })
+	var comments func(n *html.Node)
+	comments = func(n *html.Node) {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.Type == html.CommentNode {
+				look(c.Data)
+			}
+			comments(c)
+		}
+	}
+	comments(doc.Nodes[0])
+	return all
 }
 
 // dropOrders takes out of all texts of the page what gives orders to a machine.

@@ -134,7 +134,7 @@ func (s *source) settle(d *draft) agent.Settings {
 	out := agent.Settings{
 		Name: ptr(s.name(d.Name, firm)), Status: ptr(agent.StatusActive), Modality: ptr(agent.ModalityVoice), Language: &lang,
 		ToneOfVoice: ptr(toneOf(d.Tone)), WelcomeMsg: ptr(s.greeting(d.Greeting, lang, firm)),
-		Role:        ptr(orElse(j.rule(d.Role, 60), "Receptionist")),
+		Role:        ptr(orElse(j.name(d.Role, 60), "Receptionist")),
 		Personality: ptr(orElse(strings.Join(j.rules(sentences(oneLine(d.Personality, 800)), 8), " "), defaultPersonality)),
 		Goals:       j.rules(d.Goals, 8),
 		Guardrails:  append(append([]string(nil), always...), j.rules(d.Guardrails, 8)...),
@@ -181,7 +181,7 @@ func newSource(site *Site, instructions, workspace string, asOf time.Time) *sour
 
 // name takes a proposed name that shares a word with the company, the domain or the instructions.
 func (s *source) name(proposed, firm string) string {
-	proposed = oneLine(proposed, maxName)
+	proposed = s.judge.name(proposed, maxName)
 	if fitName(proposed) {
 		known := letters(firm + " " + s.instructions)
 		if s.site != nil {
@@ -201,7 +201,7 @@ func (s *source) greeting(proposed, lang, firm string) string {
 	standard, opening := phrase(lang)
 	firm = orElse(firm, agentName(s.site, ""))
 	proposed = oneLine(proposed, 1000)
-	if !short(proposed) || s.judge.rule(proposed, 1000) == "" || strings.ContainsAny(proposed, "{}[]<>") {
+	if !short(proposed) || s.judge.name(proposed, 1000) == "" || strings.ContainsAny(proposed, "{}[]<>") {
 		return fmt.Sprintf(standard, firm)
 	}
 	if !greets(proposed, firm) {
