@@ -156,6 +156,9 @@ func (i *Identity) welcome(ctx context.Context, v vouched) (s SignedIn, err erro
 		if u, err = i.linkVouched(ctx, tx, u, v); err != nil {
 			return err
 		}
+		if u.OidcSubject == nil {
+			return errOpenID // they came in at the same moment by another way: the next try finds them
+		}
 		if err := i.note(ctx, tx, in.WorkspaceID, event{Action: "member_joined", User: u, Subject: label(u), Detail: u.Role + ", " + i.openID.Name}); err != nil {
 			return err
 		}
