@@ -119,17 +119,17 @@ func TestResamplerDoesNotAllocateInAStream(t *testing.T) {
 }
 
 func detect(pcm []int16) (first time.Duration, hz float64, found bool) {
-	var d audio.BeepDetector
+	var d audio.ToneDetector
 	for i, f := range audio.Frames(audio.DecodeUlaw(nil, audio.EncodeUlaw(nil, pcm))) {
-		if hz, beeping := d.Push(&f); beeping {
-			return time.Duration(i+1) * audio.FrameTime, hz, true
+		if tone := d.Push(&f); tone.Beep {
+			return time.Duration(i+1) * audio.FrameTime, tone.Hz, true
 		}
 	}
 	return 0, 0, false
 }
 
-func TestBeepDetectorFindsTones(t *testing.T) {
-	for _, hz := range []float64{440, 620, 700, 800, 950, 1000, 1100, 1331, 1400, 1777, 2000} {
+func TestToneDetectorFindsBeeps(t *testing.T) {
+	for _, hz := range []float64{350, 400, 440, 480, 620, 700, 800, 950, 1000, 1100, 1331, 1400, 1777, 2000} {
 		for _, level := range []float64{0.02, 0.3} {
 			pcm := append(make([]int16, 1234), audio.Tone(hz, level, 400*time.Millisecond)...)
 			at, got, found := detect(pcm)
@@ -140,7 +140,7 @@ func TestBeepDetectorFindsTones(t *testing.T) {
 	}
 }
 
-func TestBeepDetectorIgnores(t *testing.T) {
+func TestToneDetectorIgnores(t *testing.T) {
 	sweep := make([]int16, audio.Rate)
 	phase := 0.0
 	for i := range sweep {
@@ -161,6 +161,48 @@ func TestBeepDetectorIgnores(t *testing.T) {
 	} {
 		_, hz, found := detect(pcm)
 		require.False(t, found, "%s gave %.0f Hz", name, hz)
+	}
+}
+
+func TestToneDetectorKnowsFaxMachines(t *testing.T) {
+	hear := func(pcm []int16) (beep, fax bool, calls int) {
+		var d audio.ToneDetector
+		for _, f := range audio.Frames(audio.DecodeUlaw(nil, audio.EncodeUlaw(nil, pcm))) {
+			tone := d.Push(&f)
+			beep, fax = beep || tone.Beep, fax || tone.Fax
+			if tone.CallingFax {
+				calls++
+			}
+		}
+		return beep, fax, calls
+	}
+	modem := audio.Tone(2100, 0.2, 3300*time.Millisecond) // V.8: modulated by 15 Hz and turned over every 450 ms
+	for i := range modem {
+		at := float64(i) / audio.Rate
+		sign := 1 - 2*float64(int(at/0.45)%2)
+		modem[i] = int16(float64(modem[i]) * sign * (0.9 + 0.1*math.Sin(2*math.Pi*15*at)))
+	}
+	var calling, beeps []int16
+	for range 3 {
+		calling = append(append(calling, audio.Tone(1100, 0.1, 500*time.Millisecond)...), make([]int16, 3*audio.Rate)...)
+		beeps = append(append(beeps, audio.Tone(1100, 0.1, 500*time.Millisecond)...), make([]int16, audio.Rate)...)
+	}
+	for name, c := range map[string]struct {
+		pcm       []int16
+		beep, fax bool
+		calls     int
+	}{
+		"a fax machine answers":     {audio.Tone(2100, 0.1, 3*time.Second), false, true, 0},
+		"a modem answers":           {modem, false, true, 0},
+		"a fax machine calls":       {calling, true, false, 2},
+		"three beeps at 1100 Hz":    {beeps, true, false, 0},
+		"a short tone of 2100 Hz":   {audio.Tone(2100, 0.1, 600*time.Millisecond), false, false, 0},
+		"a beep that lasts seconds": {audio.Tone(1000, 0.1, 3*time.Second), true, false, 0},
+	} {
+		beep, fax, calls := hear(append(c.pcm, make([]int16, audio.Rate)...))
+		require.Equal(t, c.beep, beep, name)
+		require.Equal(t, c.fax, fax, name)
+		require.Equal(t, c.calls, calls, name)
 	}
 }
 
@@ -256,8 +298,8 @@ func BenchmarkVAD(b *testing.B) {
 	}
 }
 
-func BenchmarkBeepDetector(b *testing.B) {
-	var d audio.BeepDetector
+func BenchmarkToneDetector(b *testing.B) {
+	var d audio.ToneDetector
 	f := audio.Frames(audio.Tone(1000, 0.3, audio.FrameTime))[0]
 	for b.Loop() {
 		d.Push(&f)

@@ -2,42 +2,59 @@ package conversation
 
 import (
 	"context"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/callwright/callwright/internal/carrier"
 )
 
-// Who answered, on outbound calls: judged by the length of what is said first, by its words and by a beep, while the
-// greeting waits; a verdict for a human may still be revised by the words of the first two utterances.
+// Who answered, on outbound calls, is judged while the greeting waits: by tones (a beep is a voicemail, a fax machine has
+// its own), by the words of what is said first (words.go), by its length where no words are known, and by a model where
+// the words say nothing and there are many of them (classify.go). A short answer is a person's, who is not kept waiting;
+// that may still be revised by a tone or by the words of the first utterances.
 const (
-	answerSilence = 2500 * time.Millisecond // of nobody saying anything: greet
-	answerPause   = 500 * time.Millisecond  // ends what is said first
-	answerShort   = 2500 * time.Millisecond // what a person says first is no longer
-	answerText    = 200 * time.Millisecond  // how long a short answer's text is waited for
-	answerLong    = 4 * time.Second         // without text, this is an announcement
-	answerMost    = 20 * time.Second        // and this one with any text
-	judgingTime   = 30 * time.Second
+	answerSilence  = 2500 * time.Millisecond // of nobody saying anything: greet
+	answerShort    = 2500 * time.Millisecond // what a person says first is mostly no longer
+	answerBrief    = 1200 * time.Millisecond // "Hello?": a shorter pause ends it
+	pauseOfBrief   = 450 * time.Millisecond
+	pauseOfAnswer  = 700 * time.Millisecond
+	answerText     = 200 * time.Millisecond  // how long a short answer's text is waited for
+	answerTextLong = 1200 * time.Millisecond // and a longer one's, or one with a beep behind it
+	answerLong     = 4 * time.Second         // without text, this is an announcement
+	answerTalk     = 5500 * time.Millisecond // and this one with a text that asks nothing
+	answerMost     = 20 * time.Second        // and this one in any case
+	answerWords    = 9                       // or so many words leave doubt
+	judgingTime    = 30 * time.Second
+	judgedTurns    = 3 // of the other side, or two when it let the agent finish: machines go on
 )
+
+// ReasonFax ends a call that a fax machine or a modem answered, or made.
+const ReasonFax = "fax"
 
 // answer is what is known of who answered.
 type answer struct {
 	judging   bool // the verdict may change
 	beeping   bool
 	beepAt    time.Duration // end of the last beep; 0 for none
+	beeped    time.Duration // a beep came when the words before it were not known yet; 0 for none
+	promised  bool          // a tone was promised
 	screening bool          // a screening service
 	screened  bool          // was told who calls
+	doubt     *utterance    // the model is asked about
+	opinions  chan opinion
 }
 
 // begin is the answer of the call.
 func (t *talk) begin(ctx context.Context) {
+	t.answer.opinions = make(chan opinion, judgedTurns)
 	if t.script.Direction == carrier.Inbound {
 		t.result.AnsweredBy, t.result.Verdict = AnsweredByHuman, "inbound call"
 		t.greet(ctx, "", 0)
 		return
 	}
 	t.answer.judging = true
+	t.result.Verdict = "nobody made a sound"
 }
 
 // greet says the greeting, which answers what was heard.
@@ -50,18 +67,29 @@ func (t *talk) greet(ctx context.Context, heard string, voice time.Duration) {
 	t.mouth.turn.voice = voice
 }
 
-// listenForBeep is done while a beep would mean something. A beep is no speech.
-func (t *talk) listenForBeep(f *carrier.Frame) {
-	if !t.answer.judging && t.phase != phaseMessage {
+// listenForTones is done while a tone would mean something. A tone is no speech.
+func (t *talk) listenForTones(f *carrier.Frame) {
+	inbound := t.script.Direction == carrier.Inbound
+	machine := t.phase == phaseMessage || t.result.AnsweredBy == AnsweredByVoicemail
+	if inbound && t.now > judgingTime || !inbound && !t.answer.judging && !machine {
 		return
 	}
-	if _, t.answer.beeping = t.ear.beep.Push(&f.PCM); !t.answer.beeping {
+	tone := t.ear.tones.Push(&f.PCM)
+	if tone.Fax || inbound && tone.CallingFax {
+		t.result.AnsweredBy, t.result.Verdict = "", "the tone of a fax machine"
+		t.hangUp(ReasonFax, "A fax machine is on the line.", carrier.ClassSuccess)
 		return
 	}
-	t.answer.beepAt = f.At
+	t.answer.beeping = tone.Beep && !inbound
+	if !tone.Beep && !tone.Answering {
+		return
+	}
 	t.ear.muted = true
+	if t.answer.beeping {
+		t.answer.beepAt = f.At
+	}
 	if u := t.ear.current; u != nil {
-		if u.done = true; u.text == "" && f.At-u.start < 500*time.Millisecond {
+		if u.done = true; wordless(u.text) && f.At-u.start < 500*time.Millisecond {
 			t.ear.current = nil
 		}
 	}
@@ -73,7 +101,11 @@ func (t *talk) detectAnswer(ctx context.Context) {
 	if !a.judging {
 		return
 	}
-	if a.beeping {
+	unknown := t.ear.waiting != nil || t.ear.current != nil // words that explain a beep
+	switch {
+	case a.beeping && unknown && a.beeped == 0:
+		a.beeped = t.now
+	case a.beeping && !unknown, a.beeped > 0 && (!unknown || t.now-a.beeped >= answerTextLong):
 		t.verdict(ctx, AnsweredByVoicemail, "a beep")
 		return
 	}
@@ -81,7 +113,7 @@ func (t *talk) detectAnswer(ctx context.Context) {
 		a.judging = false
 		return
 	}
-	if t.phase != phaseAnswer {
+	if t.phase != phaseAnswer || a.doubt != nil || a.beeped > 0 {
 		return
 	}
 	switch current, waiting := t.ear.current, t.ear.waiting; {
@@ -92,20 +124,44 @@ func (t *talk) detectAnswer(ctx context.Context) {
 			t.verdict(ctx, AnsweredByVoicemail, "a very long announcement")
 		}
 	case waiting != nil:
-		length := waiting.last - waiting.start
 		switch late := t.now - waiting.asked; {
-		case length <= answerShort && late >= answerText:
+		case waiting.last-waiting.start <= answerShort && late >= answerText:
 			t.human("a short answer")
 			t.greet(ctx, "", waiting.last)
-		case length > answerLong && late >= time.Second:
-			t.verdict(ctx, AnsweredByVoicemail, "a long announcement")
-		case late >= time.Second:
-			t.human("an answer of some seconds")
-			t.greet(ctx, "", waiting.last)
+		case late >= answerTextLong:
+			t.judgeByRules(ctx, waiting)
 		}
 	case t.now >= answerSilence && t.ear.next == 0, t.ear.next > 0 && t.now-t.lastCaller >= answerSilence:
 		t.greet(ctx, "", 0)
 	}
+}
+
+// pauseOfFirst is how long a silence ends what is said first: announcements have pauses between their sentences, and who
+// says "Hello?" wants to hear something.
+func pauseOfFirst(u *utterance) time.Duration {
+	if u.last-u.start <= answerBrief {
+		return pauseOfBrief
+	}
+	return pauseOfAnswer
+}
+
+// judgeByRules decides about what was said first when its words name no machine, or are not known.
+func (t *talk) judgeByRules(ctx context.Context, u *utterance) {
+	length := u.last - u.start
+	if wordless(u.text) && length > answerLong || length > answerTalk && !strings.ContainsAny(u.text, "?？؟") {
+		t.verdict(ctx, AnsweredByVoicemail, "a long announcement")
+		t.answered(ctx, u)
+		return
+	}
+	switch {
+	case length <= answerShort:
+		t.human("a short answer")
+	case wordless(u.text):
+		t.human("an answer of some seconds")
+	default:
+		t.human("the words of a person")
+	}
+	t.greet(ctx, u.text, u.last)
 }
 
 func (t *talk) human(why string) {
@@ -114,7 +170,7 @@ func (t *talk) human(why string) {
 
 // verdict is the conclusion that a machine answered: voicemail, ivr or a screening service, which counts as ivr.
 func (t *talk) verdict(ctx context.Context, who, why string) {
-	t.answer.judging = false
+	t.answer.judging, t.answer.beeped, t.answer.doubt = false, 0, nil
 	t.cutTurn()
 	t.greeted = false
 	t.phase = phaseTalk
@@ -132,12 +188,26 @@ func (t *talk) verdict(ctx context.Context, who, why string) {
 
 // afterAnswer is the part of answering an utterance that depends on who answered; true when nothing else is to be said.
 func (t *talk) afterAnswer(ctx context.Context, u *utterance) bool {
+	t.answer.promised = t.answer.promised || promisesTone(u.text)
+	if t.result.AnsweredBy == "" && t.answer.judging && u.text == "" {
+		t.result.Verdict = "sound without words"
+	}
 	if t.answer.judging && u.text != "" {
 		if who := classify(u.text, false); who != "" {
 			t.verdict(ctx, who, "the words of an announcement")
+		} else if t.answer.beeped > 0 {
+			t.verdict(ctx, AnsweredByVoicemail, "a beep after an announcement")
 		} else if t.judgedHuman(ctx, u) {
 			return true
 		}
+	}
+	return t.answeredBy(ctx, u)
+}
+
+// answeredBy says what an utterance of a machine wants to hear; true when nothing else is to be said.
+func (t *talk) answeredBy(ctx context.Context, u *utterance) bool {
+	if t.phase == phaseMessage {
+		return !t.pickedUp(u)
 	}
 	switch {
 	case u.text == "" || t.end != nil || t.phase != phaseTalk:
@@ -151,80 +221,37 @@ func (t *talk) afterAnswer(ctx context.Context, u *utterance) bool {
 	return t.result.AnsweredBy == AnsweredByIVR && holdOn(u.text)
 }
 
-// judgedHuman takes an utterance without a machine's words; true when the greeting is its answer.
+// answered answers an utterance that a verdict came after.
+func (t *talk) answered(ctx context.Context, u *utterance) {
+	if !t.answeredBy(ctx, u) {
+		t.reply(ctx, u.text, u.last)
+	}
+}
+
+// judgedHuman takes an utterance without a machine's words; true when there is nothing else to answer.
 func (t *talk) judgedHuman(ctx context.Context, u *utterance) bool {
 	first := t.phase == phaseAnswer
-	if t.result.AnsweredBy == "" {
-		t.human("the words of a person")
-		if first && u.last-u.start <= answerShort {
-			t.human("a short answer")
-		}
-	}
-	if t.ear.count >= 2 {
+	if t.ear.count >= judgedTurns || t.ear.count >= 2 && t.listenedTo() {
 		t.answer.judging = false
 	}
-	if first {
-		t.greet(ctx, u.text, u.last)
+	if first && t.answer.doubt == nil && !wordless(u.text) && u.last-u.start > answerShort &&
+		len(plainWords(u.text)) >= answerWords && t.askModel(ctx, u) {
 		return true
+	}
+	if first {
+		t.answer.doubt = nil
+		t.judgeByRules(ctx, u)
+		return true
+	}
+	if t.result.AnsweredBy == "" {
+		t.human("the words of a person")
 	}
 	// Its text came when the greeting had begun already.
 	greeting := t.mouth.turn
 	return greeting != nil && (greeting.purpose.name == "greeting" || greeting.purpose.name == "consent") && t.ear.count == 1 && greeting.voice == u.last && u.last > 0
 }
 
-// screening is classify's word for a call-screening service.
-const screening = "screening"
-
-// The words of machines, folded. A partial text needs the certain ones: "to leave a message, press 1" is a menu.
-var (
-	screeningWords = []string{
-		"state your name", "say your name", "record your name", "your name and why", "reason for your call",
-		"reason for calling", "screening service", "call assist",
-	}
-	voicemailCertain = []string{
-		"voicemail", "voice mail", "mailbox", "after the tone", "after the beep", "at the tone", "anrufbeantworter",
-		"nach dem signalton", "nach dem ton", "buzón de voz", "después de la señal", "después del tono", "après le bip",
-		"après le signal", "messagerie vocale", "segreteria telefonica", "dopo il segnale",
-	}
-	voicemailWords = []string{
-		"leave a message", "leave your message", "leave me a message", "take your call", "record your message",
-		"hinterlassen sie", "nachricht hinterlassen", "deje su mensaje", "deja tu mensaje", "laissez un message",
-		"laissez votre message", "lasciate un messaggio",
-	}
-	menuWords = regexp.MustCompile(`\b(press|dial|enter|push|drücken sie|wählen sie|pulse|oprima|marque|appuyez sur|tapez|premere|digiti)\s+(the\s+|die\s+|el\s+|la\s+|le\s+)?([0-9*#]|one|two|three|four|five|six|seven|eight|nine|zero|star|pound|eins|zwei|drei|uno|dos|tres|un|deux|trois|due|tre)\b|main menu|following options`)
-	holdWords = []string{
-		"please hold", "stay on the line", "hold the line", "please wait", "one moment", "connecting you", "bitte warten",
-		"bleiben sie dran", "no cuelgue", "un momento", "ne quittez pas", "attenda in linea",
-	}
-)
-
-// classify tells a machine by its words: voicemail, ivr, screening or "". partial texts may still grow.
-func classify(text string, partial bool) string {
-	text = strings.ToLower(text)
-	certain := containsAny(text, voicemailCertain)
-	switch {
-	case text == "":
-		return ""
-	case containsAny(text, screeningWords):
-		return screening
-	case certain:
-		return AnsweredByVoicemail
-	case menuWords.MatchString(text):
-		return AnsweredByIVR
-	case !partial && containsAny(text, voicemailWords):
-		return AnsweredByVoicemail
-	}
-	return ""
-}
-
-// holdOn tells a request to wait, which wants no answer.
-func holdOn(text string) bool { return containsAny(strings.ToLower(text), holdWords) }
-
-func containsAny(text string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
+// listenedTo tells that the agent has finished a turn.
+func (t *talk) listenedTo() bool {
+	return slices.ContainsFunc(t.result.Turns, func(turn Turn) bool { return turn.Role == RoleAgent && !turn.Interrupted })
 }

@@ -30,7 +30,7 @@ const (
 // ear is what the conversation knows of the other side's voice.
 type ear struct {
 	vad     *audio.VAD
-	beep    audio.BeepDetector
+	tones   audio.ToneDetector
 	next    uint64
 	current *utterance // being spoken
 	waiting *utterance // over, its final text is awaited
@@ -61,7 +61,7 @@ type utterance struct {
 
 // listen takes a frame of the other side.
 func (t *talk) listen(ctx context.Context, f *carrier.Frame) {
-	t.listenForBeep(f)
+	t.listenForTones(f)
 	voiced, speaking := t.ear.vad.Push(&f.PCM)
 	if t.ear.muted && !speaking {
 		t.ear.muted = false
@@ -116,7 +116,7 @@ func (t *talk) endUtterance(ctx context.Context) {
 func (t *talk) pause(u *utterance) time.Duration {
 	if t.phase != phaseTalk || t.result.AnsweredBy == AnsweredByIVR {
 		if t.phase == phaseAnswer && t.result.AnsweredBy == "" {
-			return answerPause
+			return pauseOfFirst(u)
 		}
 		return pauseOfMachine
 	}

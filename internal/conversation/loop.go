@@ -144,6 +144,8 @@ func (t *talk) run(ctx context.Context, speech Speech) (Result, error) {
 			t.openedDialogue(life, o)
 		case r := <-t.tools:
 			t.toolDone(r)
+		case o := <-t.answer.opinions:
+			t.opined(life, o)
 		case <-t.patience.C:
 			t.late(life)
 		case <-t.done:

@@ -11,7 +11,7 @@ import (
 // complete. On a line at real time this never happens: there, being late is the truth.
 func (t *talk) standstill() bool {
 	u := t.mouth.turn
-	still := t.fast && (t.opening || t.ear.waiting != nil || u != nil && !u.complete && u.pending == nil)
+	still := t.fast && (t.opening || t.answer.doubt != nil || t.ear.waiting != nil || u != nil && !u.complete && u.pending == nil)
 	switch {
 	case still && !t.still:
 		t.patience.Reset(t.script.ReplyTimeout)

@@ -57,12 +57,12 @@ func TestPlaceholder(t *testing.T) {
 
 // listen tells how long the sound counts as speech, and in how many frames a beep was found.
 func listen(pcm []int16) (speech time.Duration, beeps int) {
-	vad, beep := audio.NewVAD(audio.VADConfig{}), audio.BeepDetector{}
+	vad, beep := audio.NewVAD(audio.VADConfig{}), audio.ToneDetector{}
 	for _, f := range audio.Frames(pcm) {
 		if _, speaking := vad.Push(&f); speaking {
 			speech += audio.FrameTime
 		}
-		if _, found := beep.Push(&f); found {
+		if beep.Push(&f).Beep {
 			beeps++
 		}
 	}

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"math"
+	"math/bits"
 	"math/cmplx"
 	"time"
 )
@@ -10,7 +11,7 @@ import (
 const (
 	beepWindow  = 2 * FrameSamples // 40 ms under a Hann window, every 20 ms
 	beepSize    = 512              // FFT points: 15.6 Hz apart
-	beepLow     = 350.0            // Hz
+	beepLow     = 330.0            // Hz
 	beepHigh    = 2500.0
 	beepLobe    = 3    // points on each side that belong to one tone under the window
 	beepPurity  = 0.85 // of the energy must be in the lobe; voiced speech has several harmonics
@@ -27,17 +28,47 @@ var hann = func() (w [beepWindow]float64) {
 	return w
 }()
 
-// BeepDetector finds the tone of an answering machine: one frequency from 350 to 2500 Hz that holds nearly all energy and
-// stays for 160 ms. The window is what finds 440 Hz, which falls between the bins of a bare DFT. About 10 µs per frame.
-type BeepDetector struct {
+// The tones of fax machines and modems (ITU-T T.30 §4.3): who is called answers with 2100 Hz for 2.6 to 4 s, which modems
+// modulate and turn over every 450 ms (V.8); who calls sends 1100 Hz for half a second every three and a half.
+const (
+	faxHz, callingHz = 2100.0, 1100.0
+	faxWithin        = 40.0 // Hz
+	faxWindow        = 60   // windows: 1.2 s
+	faxNeeds         = 46   // of them
+	callingShortest  = 20   // windows: 400 ms
+	callingLongest   = 32
+	callingEarliest  = 125 // windows from one beginning to the next: 2.5 s
+	callingLatest    = 225
+)
+
+// ToneDetector finds single tones: one frequency from 330 to 2500 Hz that holds nearly all energy and stays for 160 ms. The
+// window is what finds 440 Hz, which falls between the bins of a bare DFT. About 10 µs per frame.
+type ToneDetector struct {
 	before Frame
 	point  int // of the last window's tone
 	held   int // windows in a row
 	bins   [beepSize]complex128
+
+	window  int
+	answers uint64 // which of the last windows had the answering tone, newest in bit 0
+	burst   int    // windows of the calling tone in a row
+	called  int    // window in which the last such burst began; 0 for none
 }
 
-// Push takes the next frame and reports whether a beep is sounding, with its frequency in Hz.
-func (d *BeepDetector) Push(f *Frame) (hz float64, beeping bool) {
+// Heard is what a ToneDetector hears.
+type Heard struct {
+	// Hz of the tone; 0 for none.
+	Hz float64
+	// Beep is the tone of an answering machine: any that is not a fax machine's.
+	Beep bool
+	// Answering is the tone of a fax machine or a modem that was called, Fax that it has been long enough to be sure.
+	Answering, Fax bool
+	// CallingFax is the second call sign of a fax machine that calls; it is told once.
+	CallingFax bool
+}
+
+// Push takes the next frame.
+func (d *ToneDetector) Push(f *Frame) (t Heard) {
 	point, pure := d.tone(f)
 	d.before = *f
 	switch {
@@ -49,11 +80,39 @@ func (d *BeepDetector) Push(f *Frame) (hz float64, beeping bool) {
 		d.held = 1
 	}
 	d.point = point
-	return float64(point) * Rate / beepSize, d.held >= beepHoldFor
+	hz := float64(point) * Rate / beepSize
+	answering := pure && math.Abs(hz-faxHz) < faxWithin
+	d.answers <<= 1
+	if answering {
+		d.answers |= 1
+	}
+	if d.held >= beepHoldFor {
+		t.Hz, t.Beep, t.Answering = hz, !answering, answering
+	}
+	t.Fax = bits.OnesCount64(d.answers&(1<<faxWindow-1)) >= faxNeeds
+	t.CallingFax = d.calling(pure && math.Abs(hz-callingHz) < faxWithin)
+	return t
+}
+
+// calling counts bursts of the calling tone.
+func (d *ToneDetector) calling(sounds bool) (second bool) {
+	d.window++
+	if sounds {
+		d.burst++
+		return false
+	}
+	if d.burst >= callingShortest && d.burst <= callingLongest {
+		began := d.window - d.burst
+		since := began - d.called
+		second = d.called > 0 && since >= callingEarliest && since <= callingLatest
+		d.called = began
+	}
+	d.burst = 0
+	return second
 }
 
 // tone looks for the strongest frequency of the last two frames and tells whether it is alone.
-func (d *BeepDetector) tone(f *Frame) (point int, pure bool) {
+func (d *ToneDetector) tone(f *Frame) (point int, pure bool) {
 	if Power(f[:]) < beepFloor {
 		return 0, false
 	}
