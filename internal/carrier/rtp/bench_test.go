@@ -47,7 +47,7 @@ type order struct {
 const farEnv = "CALLWRIGHT_RTP_FAR"
 
 func startFar(b *testing.B, calls int) *far {
-	f := &far{cmd: exec.Command(os.Args[0], "-test.run=^TestFar$")}
+	f := &far{cmd: exec.Command(os.Args[0])}
 	f.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", farEnv, calls))
 	f.cmd.Stderr = os.Stderr
 	in, err := f.cmd.StdinPipe()
@@ -75,28 +75,28 @@ func cpuUsed() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestFar is the far end; without the variable it does nothing.
-func TestFar(t *testing.T) {
-	var calls int
-	if _, err := fmt.Sscan(os.Getenv(farEnv), &calls); err != nil {
-		t.Skip("the far end of BenchmarkStreams")
-	}
+// beFar is the far end, until its input ends.
+func beFar(calls int) error {
 	sockets := make([]*rtp.Socket, calls)
 	at := make([]netip.AddrPort, calls)
 	for i := range sockets {
 		var err error
-		sockets[i], at[i], err = rtp.ListenUDP()
-		require.NoError(t, err)
+		if sockets[i], at[i], err = rtp.ListenUDP(); err != nil {
+			return err
+		}
 	}
-	out := json.NewEncoder(os.Stdout)
-	require.NoError(t, out.Encode(at))
-	in := json.NewDecoder(os.Stdin)
+	out, in := json.NewEncoder(os.Stdout), json.NewDecoder(os.Stdin)
+	if err := out.Encode(at); err != nil {
+		return err
+	}
 	for {
 		var o order
-		if in.Decode(&o) != nil {
-			os.Exit(0)
+		if err := in.Decode(&o); err != nil {
+			return nil
 		}
-		require.NoError(t, out.Encode(exchange(sockets, o)))
+		if err := out.Encode(exchange(sockets, o)); err != nil {
+			return err
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 type Network struct {
 	mu      sync.Mutex
 	sockets map[netip.AddrPort]*memory
-	// Bound and Closed count sockets.
+	// Bound and Closed count the sockets of Ports.
 	Bound, Closed int
 	// Refuse makes the next bindings fail.
 	Refuse error
@@ -26,9 +26,10 @@ type Arrived struct {
 }
 
 type memory struct {
-	n     *Network
-	at    netip.AddrPort
-	queue []packet // by time of arrival
+	n       *Network
+	at      netip.AddrPort
+	queue   []packet // by time of arrival
+	counted bool
 }
 
 func NewNetwork() *Network { return &Network{sockets: map[netip.AddrPort]*memory{}} }
@@ -43,6 +44,8 @@ func (n *Network) Config(c Config) Config {
 		if err != nil {
 			return nil, err
 		}
+		s.counted = true
+		n.Bound++
 		return s, nil
 	}
 	return c
@@ -66,7 +69,6 @@ func (n *Network) Listen(at netip.AddrPort) (*memory, error) {
 	}
 	s := &memory{n: n, at: at}
 	n.sockets[at] = s
-	n.Bound++
 	return s, nil
 }
 
@@ -129,7 +131,9 @@ func (s *memory) close() {
 	defer s.n.mu.Unlock()
 	if s.n.sockets[s.at] == s {
 		delete(s.n.sockets, s.at)
-		s.n.Closed++
+		if s.counted {
+			s.n.Closed++
+		}
 	}
 }
 
@@ -269,3 +273,21 @@ const (
 	RestingPairs = restingPairs
 	ReplayWindow = replayWindow
 )
+
+// Network gives a peer of the network in memory that the stream is in.
+func (s *Stream) Network(at netip.AddrPort) *memory {
+	peer, err := s.pair.rtp.(*memory).n.Listen(at)
+	if err != nil {
+		panic(err)
+	}
+	return peer
+}
+
+// Presses takes event payloads.
+func Presses() func(timestamp uint32, payload []byte, at time.Duration) string {
+	p := &pressed{}
+	return func(timestamp uint32, payload []byte, at time.Duration) string {
+		key, _ := p.take(timestamp, payload, at)
+		return key
+	}
+}

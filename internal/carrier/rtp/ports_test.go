@@ -116,15 +116,12 @@ func TestPorts(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			n := rtp.NewNetwork()
 			p := open(t, n, 10000, 10003)
-			taken, err := n.Listen(netip.AddrPortFrom(here, 10001)) // the odd one
+			_, err := n.Listen(netip.AddrPortFrom(here, 10001)) // the odd one
 			require.NoError(t, err)
 			require.Equal(t, uint16(10002), take(t, p).Port())
 			_, err = p.Stream(rtp.Handlers{})
 			require.ErrorIs(t, err, rtp.ErrNoPort)
 			require.Error(t, p.Check())
-			n.Closed += n.Bound - n.Closed - 2 // what the test itself holds, and the refused half
-			_ = taken
-			n.Bound, n.Closed = 2, 0
 		})
 	})
 	t.Run("without descriptors a resting port is taken, or there is none", func(t *testing.T) {
@@ -201,11 +198,9 @@ func TestReports(t *testing.T) {
 		require.InDelta(t, 900, float64(be32(last[20:])), 400, "packets sent")
 		require.Equal(t, c.peer.SSRC, be32(last[28:]))
 		require.Equal(t, uint32(10), be32(last[32:])&0xffffff, "lost")
-		// The other side's report gives the round trip: it held our report for half a second, and the ways took 80 ms.
+		// The other side's report gives the round trip: as it says that it held ours for no time, all since then.
 		to := netip.AddrPortFrom(here, c.s.Port()+1)
 		ours := be32(last[10:])
-		now := got[len(got)-1].At.Add(580 * time.Millisecond)
-		_ = now
 		report := rtp.Report(c.peer.SSRC, packets[0].SSRC, 7, ours, time.Now())
 		reports.socket.Send(report, to, 0)
 		wait(time.Second)

@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 	"net/netip"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,7 +20,15 @@ import (
 	"github.com/callwright/callwright/internal/carrier/rtp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if calls, err := strconv.Atoi(os.Getenv(farEnv)); err == nil {
+		if err := beFar(calls); err != nil {
+			panic(err)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const frame = audio.FrameTime
 
