@@ -68,9 +68,11 @@ var layers = map[string][]string{
 	"internal/conversation/hosted": {"internal/conversation", "internal/openai", "internal/audio"},
 	// 3: the rules; never protobuf
 	"internal/identity": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/policy", "internal/secret"},
-	"internal/agent":    {"ent", "internal/store", "internal/fault", "internal/phone", "internal/secret", "internal/egress"},
-	"internal/contact":  {"ent", "internal/store", "internal/filter", "internal/fault", "internal/phone"},
-	"internal/policy":   {"ent", "internal/store", "internal/fault", "internal/phone"},
+	// for tests: an OpenID provider
+	"internal/identity/openidtest": {},
+	"internal/agent":               {"ent", "internal/store", "internal/fault", "internal/phone", "internal/secret", "internal/egress"},
+	"internal/contact":             {"ent", "internal/store", "internal/filter", "internal/fault", "internal/phone"},
+	"internal/policy":              {"ent", "internal/store", "internal/fault", "internal/phone"},
 	"internal/call": {"ent", "internal/store", "internal/filter", "internal/fault", "internal/phone", "internal/audio",
 		"internal/identity", "internal/agent", "internal/contact", "internal/policy"},
 	"internal/campaign": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/identity", "internal/agent",

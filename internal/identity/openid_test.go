@@ -4,14 +4,8 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"log/slog"
-	"maps"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -22,118 +16,18 @@ import (
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/internal/fault"
 	"github.com/callwright/callwright/internal/identity"
+	"github.com/callwright/callwright/internal/identity/openidtest"
 	"github.com/callwright/callwright/internal/secret"
 	"github.com/callwright/callwright/internal/store"
 	"github.com/callwright/callwright/internal/store/storetest"
 )
 
-// provider is an OpenID provider on this machine. It signs in whoever it is told to.
-type provider struct {
-	*httptest.Server
-	t   *testing.T
-	key *ecdsa.PrivateKey
-	now func() time.Time
-	// claims are those of the next tokens, beside what every token has; a nil value takes one away.
-	claims map[string]any
-	// sign makes the token of the claims. Defaults to ES256 with the key that is published.
-	sign func(jwt.MapClaims) string
-
-	mu    sync.Mutex
-	codes map[string]url.Values // what was asked for, by code
-}
-
-func newProvider(t *testing.T, now func() time.Time) *provider {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	p := &provider{t: t, key: key, now: now, codes: map[string]url.Values{}}
-	p.sign = func(c jwt.MapClaims) string { return p.signed(p.key, c) }
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
-		p.answer(w, 200, map[string]any{
-			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
-			"id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"},
-		})
-	})
-	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, r *http.Request) {
-		x, y := make([]byte, 32), make([]byte, 32)
-		p.key.X.FillBytes(x)
-		p.key.Y.FillBytes(y)
-		p.answer(w, 200, map[string]any{"keys": []any{map[string]any{
-			"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": "1",
-			"x": base64.RawURLEncoding.EncodeToString(x), "y": base64.RawURLEncoding.EncodeToString(y),
-		}}})
-	})
-	mux.HandleFunc("POST /token", p.token)
-	p.Server = httptest.NewServer(mux)
-	t.Cleanup(p.Close)
-	return p
-}
-
-func (p *provider) answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
-}
-
-func (p *provider) signed(key *ecdsa.PrivateKey, c jwt.MapClaims) string {
-	token := jwt.NewWithClaims(jwt.SigningMethodES256, c)
-	token.Header["kid"] = "1"
-	text, err := token.SignedString(key)
-	require.NoError(p.t, err)
-	return text
-}
-
-// visit is a person at the provider: it returns the code and state of the address that they are sent back by.
-func (p *provider) visit(address string) (code, state string) {
-	u, err := url.Parse(address)
-	require.NoError(p.t, err)
-	q := u.Query()
-	require.Equal(p.t, p.URL+"/authorize", u.Scheme+"://"+u.Host+u.Path)
-	require.Equal(p.t, "code", q.Get("response_type"))
-	require.Equal(p.t, "S256", q.Get("code_challenge_method"))
-	require.Equal(p.t, "https://calls.example.com/sign-in/openid/done", q.Get("redirect_uri"))
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	code = rand.Text()
-	p.codes[code] = q
-	return code, q.Get("state")
-}
-
-// token exchanges a code once, for who has the verifier and the secret.
-func (p *provider) token(w http.ResponseWriter, r *http.Request) {
-	p.mu.Lock()
-	q, ok := p.codes[r.PostFormValue("code")]
-	delete(p.codes, r.PostFormValue("code"))
-	p.mu.Unlock()
-	id, password, _ := r.BasicAuth()
-	if id == "" {
-		id, password = r.PostFormValue("client_id"), r.PostFormValue("client_secret")
-	}
-	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
-	if !ok || id != "callwright" || password != "hush" || base64.RawURLEncoding.EncodeToString(sum[:]) != q.Get("code_challenge") {
-		p.answer(w, 400, map[string]any{"error": "invalid_grant"})
-		return
-	}
-	claims := jwt.MapClaims{
-		"iss": p.URL, "aud": "callwright", "sub": "subject-1", "nonce": q.Get("nonce"), "iat": p.now().Unix(),
-		"exp": p.now().Add(time.Minute).Unix(), "email": "bo@example.com", "email_verified": true, "name": "Bo Example",
-	}
-	maps.Copy(claims, p.claims)
-	for name, value := range claims {
-		if value == nil {
-			delete(claims, name)
-		}
-	}
-	p.answer(w, 200, map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": p.sign(claims)})
-}
-
 // vouching is a house with a provider.
-func vouching(t *testing.T, db *store.DB, change ...func(*identity.Config)) (house, *provider) {
+func vouching(t *testing.T, db *store.DB, change ...func(*identity.Config)) (house, *openidtest.Provider) {
 	t.Helper()
-	var p *provider
+	var p *openidtest.Provider
 	h := open(t, db, append([]func(*identity.Config){func(c *identity.Config) {
-		p = newProvider(t, c.Now)
+		p = openidtest.New(t, c.Now)
 		c.Log = slog.New(slog.DiscardHandler)
 		c.OpenID = identity.OpenID{
 			Issuer: p.URL, ClientID: "callwright", ClientSecret: "hush", RedirectURL: "https://calls.example.com/sign-in/openid/done",
@@ -143,12 +37,12 @@ func vouching(t *testing.T, db *store.DB, change ...func(*identity.Config)) (hou
 }
 
 // come signs in with the provider.
-func (h house) come(t *testing.T, p *provider) (identity.Vouched, error) {
+func (h house) come(t *testing.T, p *openidtest.Provider) (identity.Vouched, error) {
 	t.Helper()
 	address, kept, err := h.id.BeginOpenID(t.Context())
 	require.NoError(t, err)
 	require.NotContains(t, address, kept)
-	code, state := p.visit(address)
+	code, state := p.Visit(address)
 	return h.id.FinishOpenID(t.Context(), kept, state, code)
 }
 
@@ -163,12 +57,12 @@ func TestAPersonSignsInWithAProvider(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "member", principal.Role)
 
-		p.claims = map[string]any{"email": "new-name@example.com"}
+		p.Claims = map[string]any{"email": "new-name@example.com"}
 		v, err = h.come(t, p)
 		require.NoError(t, err)
 		require.Equal(t, bo.User.ID, v.SignedIn.User.ID, "by the provider's name for them, whatever their address is now")
 
-		p.claims = map[string]any{"sub": "somebody who got the address later"}
+		p.Claims = map[string]any{"sub": "somebody who got the address later"}
 		_, err = h.come(t, p)
 		require.True(t, fault.Is(err, "no_account"), "%v", err)
 
@@ -254,7 +148,7 @@ func TestForgedAndForeignTokensOfAProviderAreRefused(t *testing.T) {
 		h.enrolled(t, "bo@example.com", "owner")
 		stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		require.NoError(t, err)
-		genuine := p.sign
+		genuine := p.Sign
 		now := h.clock.now().Unix()
 		for name, c := range map[string]struct {
 			claims map[string]any
@@ -277,7 +171,7 @@ func TestForgedAndForeignTokensOfAProviderAreRefused(t *testing.T) {
 			"a verification in words":  {claims: map[string]any{"email_verified": "yes"}, code: "email_not_verified"},
 			"a foreign domain":         {claims: map[string]any{"email": "bo@example.org"}, code: "domain_not_allowed"},
 			"a domain that ends alike": {claims: map[string]any{"email": "bo@notexample.com"}, code: "domain_not_allowed"},
-			"another key":              {sign: func(c jwt.MapClaims) string { return p.signed(stranger, c) }},
+			"another key":              {sign: func(c jwt.MapClaims) string { return p.SignedBy(stranger, c) }},
 			"no signature": {sign: func(c jwt.MapClaims) string {
 				text, err := jwt.NewWithClaims(jwt.SigningMethodNone, c).SignedString(jwt.UnsafeAllowNoneSignatureType)
 				require.NoError(t, err)
@@ -291,9 +185,9 @@ func TestForgedAndForeignTokensOfAProviderAreRefused(t *testing.T) {
 			"no token": {sign: func(jwt.MapClaims) string { return "" }},
 			"nonsense": {sign: func(jwt.MapClaims) string { return "a.b.c" }},
 		} {
-			p.claims, p.sign = c.claims, genuine
+			p.Claims, p.Sign = c.claims, genuine
 			if c.sign != nil {
-				p.sign = c.sign
+				p.Sign = c.sign
 			}
 			if c.code == "" {
 				c.code = "openid_failed"
@@ -302,7 +196,7 @@ func TestForgedAndForeignTokensOfAProviderAreRefused(t *testing.T) {
 			require.True(t, fault.Is(err, c.code), "%s: %v", name, err)
 			require.Empty(t, v.SignedIn.Token, name)
 		}
-		p.claims, p.sign = map[string]any{"email_verified": "true"}, genuine
+		p.Claims, p.Sign = map[string]any{"email_verified": "true"}, genuine
 		_, err = h.come(t, p)
 		require.NoError(t, err, "and a good one passes")
 	})
@@ -321,7 +215,7 @@ func TestAWayBackFromTheProviderWorksOnceAndInOneBrowser(t *testing.T) {
 
 		address, kept, err := h.id.BeginOpenID(t.Context())
 		require.NoError(t, err)
-		code, state := p.visit(address)
+		code, state := p.Visit(address)
 		_, err = h.id.FinishOpenID(t.Context(), kept, "another", code)
 		failed(err, "another state")
 		_, otherKept, err := h.id.BeginOpenID(t.Context())
@@ -336,13 +230,13 @@ func TestAWayBackFromTheProviderWorksOnceAndInOneBrowser(t *testing.T) {
 		failed(err, "no code")
 		_, err = second.FinishOpenID(t.Context(), kept, state, code)
 		require.NoError(t, err, "any process may finish it")
-		code, _ = p.visit(address)
+		code, _ = p.Visit(address)
 		_, err = h.id.FinishOpenID(t.Context(), kept, state, code)
 		failed(err, "a state that was used, with a new code")
 
 		address, kept, err = h.id.BeginOpenID(t.Context())
 		require.NoError(t, err)
-		code, state = p.visit(address)
+		code, state = p.Visit(address)
 		h.clock.advance(10 * time.Minute)
 		_, err = h.id.FinishOpenID(t.Context(), kept, state, code)
 		failed(err, "too late")
@@ -384,7 +278,7 @@ func TestAStrangerWhoComesTwiceAtOnceIsOnePerson(t *testing.T) {
 		for range 6 {
 			address, kept, err := h.id.BeginOpenID(t.Context())
 			require.NoError(t, err)
-			code, state := p.visit(address)
+			code, state := p.Visit(address)
 			all.Go(func() { _, _ = h.id.FinishOpenID(t.Context(), kept, state, code) })
 		}
 		all.Wait()
