@@ -46,10 +46,7 @@ func (h *house) announce(ctx context.Context, t *terminal) (err error) {
 		return t.json(f)
 	}
 	fmt.Fprintf(t.stdout, "\n  %s\n\n", f.headline())
-	t.list("API", f.APIURL, "gRPC", f.grpc(h.serving.GRPCReflection), "MCP", f.MCPURL)
-	if f.SetUpURL != "" {
-		t.list("Set up", f.SetUpURL+"   works once, for 30 minutes")
-	}
+	t.list("Portal", f.portal(), "API", f.APIURL, "gRPC", f.grpc(h.serving.GRPCReflection), "MCP", f.MCPURL)
 	return nil
 }
 
@@ -59,6 +56,14 @@ func (f facts) headline() string {
 		s += "   sandbox carrier: no real phone is called"
 	}
 	return s
+}
+
+// portal is where people sign in; at first with the link that makes them the owner.
+func (f facts) portal() string {
+	if f.SetUpURL != "" {
+		return f.SetUpURL + "   makes you the owner; works once, for 30 minutes"
+	}
+	return f.HTTPURL
 }
 
 func (f facts) grpc(reflection bool) string {

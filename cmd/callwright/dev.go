@@ -53,15 +53,13 @@ func (h *house) announceDemo(ctx context.Context, t *terminal, d demo) (err erro
 	}
 	fmt.Fprintf(t.stdout, "\n  %s\n\n", f.headline())
 	t.list(
+		"Portal", f.portal(),
 		"API", f.APIURL,
 		"gRPC", f.grpc(h.serving.GRPCReflection),
 		"MCP", f.MCPURL,
 		"API key", d.APIKey,
 		"Agent", d.AgentID.String()+"  "+demoAgent,
 	)
-	if f.SetUpURL != "" {
-		t.list("Set up", f.SetUpURL+"   works once, for 30 minutes")
-	}
 	fmt.Fprintln(t.stdout)
 	t.list(
 		"Call", head+" \\\n"+strings.Repeat(" ", 14)+body,
