@@ -59,10 +59,11 @@ func periodic() []*river.PeriodicJob {
 
 // model is the language model of the settings; nil without one.
 func (s serving) model() (analysis.Model, error) {
-	if s.LLMURL == "" {
+	config := s.llm()
+	if config.URL == "" {
 		return nil, nil
 	}
-	c, err := openai.New(openai.Config{URL: s.LLMURL, Key: s.LLMKey, Model: s.LLMModel})
+	c, err := openai.New(config)
 	if err != nil {
 		return nil, errorf("--llm-url: %v", err)
 	}

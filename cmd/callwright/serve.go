@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
 	"google.golang.org/grpc"
 
@@ -54,6 +55,7 @@ type house struct {
 	campaigns  *campaign.Runner
 	server     *server.Server
 	stopSpeech func()
+	metrics    *prometheus.Registry
 	// What follows a call.
 	analyst *analysis.Worker
 	courier *webhook.Courier
@@ -75,7 +77,7 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 	defer release()
 
 	g.identity = g.newIdentity(to)
-	h := &house{ground: g, serving: to, storage: at}
+	h := &house{ground: g, serving: to, storage: at, metrics: prometheus.NewRegistry()}
 	if h.recordings, err = call.OpenRecordings(ctx, filepath.Join(at.DataDir, "recordings")); err != nil {
 		return err
 	}
@@ -129,6 +131,7 @@ func (h *house) newEngine(ctx context.Context) (*engine.Engine, error) {
 		Line:         h.line(),
 		Speech:       speech,
 		Fallback:     scripted.Voice{Studio: voices},
+		Metrics:      engine.NewMetrics(h.metrics),
 		Recordings:   h.recordings,
 		SpoolDir:     filepath.Join(h.storage.DataDir, "spool"),
 		DrainTimeout: h.serving.DrainTimeout,
@@ -157,6 +160,7 @@ func (h *house) newServer(register func(grpc.ServiceRegistrar)) *server.Server {
 		HTTPAddr:     h.serving.HTTPAddr,
 		GRPCAddr:     h.serving.GRPCAddr,
 		MetricsAddr:  h.serving.MetricsAddr,
+		Metrics:      h.metrics,
 		Reflection:   h.serving.GRPCReflection,
 		Log:          h.log,
 	})

@@ -11,6 +11,18 @@ func PromptOf(s Settings) string {
 	return ComposePrompt(s)
 }
 
+// CallPrompt is [PromptOf] for a call: an own prompt gets behind it what the settings say besides about the manner of
+// speaking, so that tone, length and languages work however the prompt came about.
+func CallPrompt(s Settings) string {
+	if s.Prompt == nil {
+		return ComposePrompt(s)
+	}
+	var p prompt
+	p.line(*s.Prompt)
+	p.manner(s)
+	return p.String()
+}
+
 // lengths says what len_resp asks of the model.
 var lengths = map[string]string{
 	"short":  "Answer in one short sentence wherever that is enough.",
@@ -28,20 +40,13 @@ func ComposePrompt(s Settings) string {
 	}
 	p.line("You are speaking with one person on the telephone. Use plain spoken sentences: no lists, no markup, no emoji. Ask one question at a time.")
 	p.section("Personality", s.Personality)
-	if s.ToneOfVoice != nil {
-		p.heading("Tone", "Your tone is "+strings.ToLower(*s.ToneOfVoice)+".")
-	}
+	p.tone(s)
 	p.section("Objective", s.Objective)
 	p.list("Goals", s.Goals)
 	p.section("Instructions", s.Instruction)
 	p.list("Rules you never break", s.Guardrails)
 	p.section("More from your owner", s.CustomPrompt)
-	if s.LenResp != nil {
-		p.heading("Length", lengths[*s.LenResp])
-	}
-	if text := languages(s); text != "" {
-		p.heading("Language", text)
-	}
+	p.length(s)
 	return p.String()
 }
 
@@ -87,6 +92,26 @@ func (p *prompt) line(text string) {
 }
 
 func (p *prompt) heading(title, text string) { p.line("# " + title + "\n" + strings.TrimSpace(text)) }
+
+func (p *prompt) tone(s Settings) {
+	if s.ToneOfVoice != nil {
+		p.heading("Tone", "Your tone is "+strings.ToLower(*s.ToneOfVoice)+".")
+	}
+}
+
+func (p *prompt) length(s Settings) {
+	if s.LenResp != nil {
+		p.heading("Length", lengths[*s.LenResp])
+	}
+	if text := languages(s); text != "" {
+		p.heading("Language", text)
+	}
+}
+
+func (p *prompt) manner(s Settings) {
+	p.tone(s)
+	p.length(s)
+}
 
 func (p *prompt) section(title string, text *string) {
 	if text != nil && strings.TrimSpace(*text) != "" {

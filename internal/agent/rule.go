@@ -10,11 +10,13 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // zones on machines that have none
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/language"
 
 	"github.com/callwright/callwright/internal/fault"
+	"github.com/callwright/callwright/internal/phone"
 )
 
 // A rule checks a value that is there and returns it as it is stored; the error is the end of a sentence that starts with
@@ -73,6 +75,8 @@ func parseRule(tag string) rule {
 		return ofText(checkURL)
 	case "languages":
 		return ofTexts(n, checkLanguage)
+	case "numbers":
+		return ofNumbers(n)
 	case "texts":
 		return ofTexts(n, func(s string) (string, error) {
 			if strings.TrimSpace(s) == "" {
@@ -117,6 +121,34 @@ func ofTexts(limit int, check func(string) (string, error)) rule {
 				return v, fmt.Errorf("[%d] %w", i, err)
 			}
 			out[i] = stored
+		}
+		return reflect.ValueOf(out), nil
+	}
+}
+
+// ofNumbers takes E.164 numbers by names.
+func ofNumbers(limit int) rule {
+	return func(v reflect.Value) (reflect.Value, error) {
+		if v.Len() > limit {
+			return v, fmt.Errorf("must have at most %d entries", limit)
+		}
+		if v.Len() == 0 {
+			return reflect.Zero(v.Type()), nil
+		}
+		out := map[string]string{}
+		for key, number := range v.Interface().(map[string]string) {
+			name := strings.TrimSpace(key)
+			if name == "" || checkText(name, 64) != nil || strings.ContainsFunc(name, unicode.IsControl) {
+				return v, fmt.Errorf("must have names of 1 to 64 characters")
+			}
+			if _, twice := out[name]; twice {
+				return v, fmt.Errorf("has %q twice", name)
+			}
+			stored, err := phone.Parse(number)
+			if err != nil {
+				return v, fmt.Errorf("[%s] must be an E.164 number such as +15551230001", name)
+			}
+			out[name] = stored
 		}
 		return reflect.ValueOf(out), nil
 	}

@@ -89,6 +89,8 @@ type Settings struct {
 	Personality             *string  `json:"personality,omitempty" rule:"text 20000"`
 	Goals                   []string `json:"goals,omitempty" rule:"texts 50"`
 	Guardrails              []string `json:"guardrails,omitempty" rule:"texts 50"`
+	// TransferNumbers are where the agent may hand a call to, by name.
+	TransferNumbers map[string]string `json:"transfer_numbers,omitempty" rule:"numbers 20"`
 }
 
 // What an agent must be to hold a call.

@@ -16,6 +16,7 @@ var (
 	directions   = textsOf[callwrightv1.Direction]()
 	answerers    = textsOf[callwrightv1.AnsweredBy]()
 	latencies    = twinsOf[callwrightv1.CallLatency, call.Latency]()
+	timings      = twinsOf[callwrightv1.TurnTiming, call.TurnTiming]()
 )
 
 func encodeCall(c *ent.Call) *callwrightv1.Call {
@@ -60,11 +61,16 @@ func encodeCallDetail(c *ent.Call, turns []*ent.Turn, a *ent.CallAnalysis, redac
 		DialedAt:   optionalTime(c.DialedAt),
 		AnsweredAt: optionalTime(c.AnsweredAt),
 		EndedAt:    optionalTime(c.EndedAt),
+
+		AnsweredByReason: c.AnsweredByReason,
+		RecordingConsent: c.RecordingConsent,
 	}
 	for _, t := range turns {
-		out.TranscriptObject = append(out.TranscriptObject, &callwrightv1.Turn{
-			Role: t.Role, Content: t.Content, StartMs: int32(t.StartMs), EndMs: int32(t.EndMs), Interrupted: t.Interrupted,
-		})
+		turn, err := encodeTurn(t)
+		if err != nil {
+			return nil, err
+		}
+		out.TranscriptObject = append(out.TranscriptObject, turn)
 	}
 	if len(c.Latency) == 0 {
 		return out, nil
@@ -75,6 +81,22 @@ func encodeCallDetail(c *ent.Call, turns []*ent.Turn, a *ent.CallAnalysis, redac
 	}
 	out.Latency = &callwrightv1.CallLatency{}
 	latencies.fill(out.Latency, &l)
+	return out, nil
+}
+
+func encodeTurn(t *ent.Turn) (*callwrightv1.Turn, error) {
+	out := &callwrightv1.Turn{
+		Role: t.Role, Content: t.Content, StartMs: int32(t.StartMs), EndMs: int32(t.EndMs), Interrupted: t.Interrupted,
+	}
+	if len(t.Timing) == 0 {
+		return out, nil
+	}
+	var timing call.TurnTiming
+	if err := json.Unmarshal(t.Timing, &timing); err != nil {
+		return nil, fmt.Errorf("read the timing of turn %s: %w", t.ID, err)
+	}
+	out.Timing = &callwrightv1.TurnTiming{}
+	timings.fill(out.Timing, &timing)
 	return out, nil
 }
 

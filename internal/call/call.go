@@ -83,6 +83,17 @@ func Transcript(turns []*ent.Turn) string {
 	return strings.Join(lines, "\n")
 }
 
+// TurnTiming is how long the parts of an agent's turn took, in milliseconds (proto: TurnTiming); nil is not measured.
+type TurnTiming struct {
+	EndpointMS      *int `json:"endpoint_ms,omitempty"`
+	TranscriptionMS *int `json:"transcription_ms,omitempty"`
+	FirstTokenMS    *int `json:"first_token_ms,omitempty"`
+	FirstSentenceMS *int `json:"first_sentence_ms,omitempty"`
+	FirstSoundMS    *int `json:"first_sound_ms,omitempty"`
+	PlayoutMS       *int `json:"playout_ms,omitempty"`
+	VoiceToVoiceMS  *int `json:"voice_to_voice_ms,omitempty"`
+}
+
 // Latency are the measured times of a conversation, in milliseconds.
 type Latency struct {
 	// GreetingMS is from the answer to the agent's first sound.

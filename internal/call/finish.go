@@ -22,6 +22,10 @@ type Outcome struct {
 	Reason, Message string
 	// AnsweredBy is human, voicemail, ivr or, when nobody can tell, empty.
 	AnsweredBy string
+	// AnsweredByReason is what that was concluded from, for people.
+	AnsweredByReason string
+	// RecordingConsent is given or refused; empty when nobody was asked.
+	RecordingConsent string
 	// EndedAt defaults to now.
 	EndedAt time.Time
 	// Duration is in seconds from the answer. Defaults to the time from the answer to EndedAt; none without an answer.
@@ -87,6 +91,12 @@ func end(ctx context.Context, tx *store.Tx, c *ent.Call, o Outcome) (*ent.Call, 
 	}
 	if slices.Contains(enumTexts["answered_by"], o.AnsweredBy) {
 		up.SetAnsweredBy(o.AnsweredBy)
+	}
+	if o.AnsweredBy != "" && o.AnsweredByReason != "" {
+		up.SetAnsweredByReason(storable(o.AnsweredByReason))
+	}
+	if o.RecordingConsent != "" {
+		up.SetRecordingConsent(o.RecordingConsent)
 	}
 	if o.RetryAfter != nil {
 		up.SetRetryAfter(stored(*o.RetryAfter))

@@ -56,7 +56,7 @@ func answeredLate(ctx context.Context, tx *store.Tx, c *ent.Call, at time.Time) 
 	now := store.Now()
 	return tx.Call.UpdateOne(c).SetStatus(string(StatusInProgress)).SetAnsweredAt(at).
 		SetInFlight(true).SetLeaseUntil(now.Add(lateAnswer)).ClearEndedAt().ClearEndedReason().ClearEndedMessage().
-		ClearRetryAfter().ClearDuration().ClearAnsweredBy().
+		ClearRetryAfter().ClearDuration().ClearAnsweredBy().ClearAnsweredByReason().
 		ClearKeepUntil().ClearErasedAt().ClearErasedFor().SetUpdatedAt(now).Exec(ctx)
 }
 
@@ -66,6 +66,19 @@ func SaveLeg(ctx context.Context, db *store.DB, id uuid.UUID, leg json.RawMessag
 	n, err := db.Ent().Call.Update().Where(call.ID(id), call.InFlight(true)).SetLeg(leg).Save(ctx)
 	if err != nil {
 		return fmt.Errorf("save the leg of call %s: %w", id, err)
+	}
+	if n == 0 {
+		return gone(ctx, db.Ent(), id)
+	}
+	return nil
+}
+
+// SaveConsent keeps the answer to the question whether the call may be recorded, at once: what is recorded from then on
+// outlives a crash, and so must the consent to it. ErrEnded when the call is not in flight. ctx is store.System's.
+func SaveConsent(ctx context.Context, db *store.DB, id uuid.UUID, consent string) error {
+	n, err := db.Ent().Call.Update().Where(call.ID(id), call.InFlight(true)).SetRecordingConsent(consent).Save(ctx)
+	if err != nil {
+		return fmt.Errorf("save the consent of call %s: %w", id, err)
 	}
 	if n == 0 {
 		return gone(ctx, db.Ent(), id)
@@ -92,6 +105,8 @@ type Turn struct {
 	Start, End time.Duration
 	// Interrupted tells that Content is what was heard of it.
 	Interrupted bool
+	// Timing of an agent's turn, nil for others.
+	Timing *TurnTiming
 }
 
 // AddTurns writes turns of a call in flight. A turn whose Seq is there already replaces it: so a repetition changes
@@ -118,11 +133,18 @@ func AddTurns(ctx context.Context, db *store.DB, workspace, id uuid.UUID, turns 
 			}
 			rows[t.Seq].SetRole(t.Role).SetContent(storable(t.Content)).SetInterrupted(t.Interrupted).
 				SetStartMs(int(t.Start.Milliseconds())).SetEndMs(int(t.End.Milliseconds()))
+			if t.Timing != nil {
+				text, err := json.Marshal(t.Timing)
+				if err != nil {
+					return fmt.Errorf("write the timing of a turn: %w", err)
+				}
+				rows[t.Seq].SetTiming(text)
+			}
 		}
 		err = tx.Turn.CreateBulk(order...).
 			OnConflictColumns(turn.FieldWorkspaceID, turn.FieldCallID, turn.FieldSeq).
 			Update(func(u *ent.TurnUpsert) {
-				u.UpdateContent().UpdateStartMs().UpdateEndMs().UpdateInterrupted()
+				u.UpdateContent().UpdateStartMs().UpdateEndMs().UpdateInterrupted().UpdateTiming()
 			}).Exec(ctx)
 		if store.IsForeignKey(err) {
 			return fault.Missing("call").Wrap(err)

@@ -282,13 +282,17 @@ func (t *talk) stop(ctx context.Context, cause error) {
 	if stop.Class == "" {
 		stop.Class = carrier.ClassSuccess
 	}
-	if stop.Say == "" || t.held {
+	say := stop.Say
+	if stop.Sorry {
+		say = phrasesIn(t.script.Language).shutdown
+	}
+	if say == "" || t.held {
 		t.hangUp(stop.Reason, stop.Message, stop.Class)
 		return
 	}
 	t.phase = phaseTalk
 	t.deadline = t.now + 10*time.Second
-	t.ask(ctx, Reply{Say: stop.Say}, purpose{name: "farewell", fixed: true, then: func() {
+	t.ask(ctx, Reply{Say: say}, purpose{name: "farewell", fixed: true, then: func() {
 		t.hangUp(stop.Reason, stop.Message, stop.Class)
 	}})
 	t.mouth.last = &ending{reason: stop.Reason, message: stop.Message, class: stop.Class, cause: carrier.CauseNormal}

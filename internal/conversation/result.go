@@ -112,6 +112,8 @@ type Stop struct {
 	Class           carrier.Class
 	// Say is a line for the other side before hanging up; it takes at most ten seconds.
 	Say string
+	// Sorry says instead, in the script's language, that the call has to end now.
+	Sorry bool
 }
 
 func (s *Stop) Error() string { return "conversation stopped: " + s.Reason }

@@ -74,7 +74,7 @@ func (c *Cutter) Push(piece string) (all []string) {
 		if end == 0 {
 			return all
 		}
-		if s := plain(c.text[:end]); s != "" {
+		if s := unmarked(c.text[:end]); s != "" {
 			all = append(all, s)
 			c.spoken = true
 		}
@@ -84,7 +84,7 @@ func (c *Cutter) Push(piece string) (all []string) {
 
 // Rest is what is left at the text's end.
 func (c *Cutter) Rest() []string {
-	all := sentences(plain(c.text))
+	all := sentences(unmarked(c.text))
 	c.text = ""
 	return all
 }
@@ -114,8 +114,8 @@ func (c *Cutter) end() int {
 	return 0
 }
 
-// plain leaves out what is only for the eye.
-func plain(text string) string {
+// unmarked leaves out what is only for the eye.
+func unmarked(text string) string {
 	text = strings.NewReplacer("**", "", "__", "", "`", "").Replace(text)
 	return strings.Join(strings.Fields(strings.TrimLeft(text, "#*- \n")), " ")
 }

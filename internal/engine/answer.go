@@ -55,6 +55,7 @@ func (e *Engine) taken(h *held, a *ent.Agent) carrier.Decision {
 		e.hold(h, func(*held) call.Outcome { return failed(reasonInternal) })
 		return carrier.Decision{Refuse: carrier.CauseUnavailable}
 	}
+	h.warming.Go(func() { e.Speech.Warm(h.ctx, s.Script) }) // while it rings
 	return carrier.Decision{
 		Ring: s.answerAfter,
 		Run: func(_ context.Context, leg carrier.Leg) {

@@ -130,13 +130,7 @@ func (e *Engine) dial(h *held) call.Outcome {
 		e.Log.ErrorContext(h.live, "no script for the call", "call", h.id, "error", err)
 		return failed(reasonInternal)
 	}
-	warm, stop := context.WithCancel(h.ctx)
-	var warming sync.WaitGroup
-	warming.Go(func() { e.Speech.Warm(warm, script.Script) })
-	defer func() {
-		stop()
-		warming.Wait()
-	}()
+	h.warming.Go(func() { e.Speech.Warm(h.ctx, script.Script) }) // while it rings
 	leg, err := e.carrier(h.row.Test).Dial(h.ctx, carrier.Request{
 		CallID: h.id.String(), From: h.row.FromNumber, To: h.row.ToNumber, RingTimeout: script.ring,
 	}, nil)

@@ -65,7 +65,7 @@ func failed(reason string) call.Outcome {
 func answered(r conversation.Result) call.Outcome {
 	o := call.Outcome{
 		Status: call.StatusCompleted, Reason: r.Reason, Message: cmp.Or(r.Message, messages[r.Reason]),
-		AnsweredBy: r.AnsweredBy, EndedAt: store.Now(),
+		AnsweredBy: r.AnsweredBy, AnsweredByReason: r.Verdict, RecordingConsent: r.Consent, EndedAt: store.Now(),
 	}
 	if r.Class == carrier.ClassServer || r.Class == carrier.ClassUpstream {
 		o.Status = call.StatusFailed
@@ -89,6 +89,28 @@ func latency(l conversation.Latency) *call.Latency {
 		return nil
 	}
 	return &kept
+}
+
+// timing is what the record keeps of how a turn came about. What is 0 did not happen, but for parts that can be ready
+// before they are asked for.
+func timing(d *conversation.Timing) *call.TurnTiming {
+	if d == nil {
+		return nil
+	}
+	some := func(d time.Duration) *int {
+		if d <= 0 {
+			return nil
+		}
+		return milliseconds(d)
+	}
+	kept := &call.TurnTiming{
+		EndpointMS: some(d.Endpoint), FirstTokenMS: some(d.FirstToken), FirstSentenceMS: some(d.FirstSentence),
+		FirstSoundMS: some(d.FirstSound), PlayoutMS: milliseconds(d.Playout), VoiceToVoiceMS: some(d.VoiceToVoice),
+	}
+	if d.Endpoint > 0 {
+		kept.TranscriptionMS = milliseconds(d.Transcription)
+	}
+	return kept
 }
 
 func milliseconds(d time.Duration) *int {

@@ -35,6 +35,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
 
 	"github.com/callwright/callwright/internal/call"
@@ -61,6 +62,8 @@ type Config struct {
 	// SpoolDir is a local directory for the recordings of running calls; it is created. Processes on one machine may
 	// share it.
 	SpoolDir string
+	// Metrics count and measure. Defaults to some that nobody sees; see NewMetrics.
+	Metrics *Metrics
 	// MaxCalls is how many calls this process holds at once; further ones stay queued, inbound ones are refused for now.
 	// Defaults to 1000.
 	MaxCalls int
@@ -90,6 +93,9 @@ type Engine struct {
 // New makes an engine. It does nothing before Run.
 func New(c Config) (*Engine, error) {
 	c.Log = cmp.Or(c.Log, slog.Default())
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics(prometheus.NewRegistry())
+	}
 	c.MaxCalls = cmp.Or(c.MaxCalls, 1000)
 	c.Lease = cmp.Or(c.Lease, 10*time.Second)
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 30*time.Minute)

@@ -22,7 +22,7 @@ var (
 	stopShutdown = &conversation.Stop{
 		Reason: reasonShutdown, Class: carrier.ClassServer,
 		Message: "The service was stopped while the call was in progress.",
-		Say:     "I am sorry, I have to end this call now. Please try again later. Goodbye.",
+		Sorry:   true,
 	}
 	// Another process has written the end of this call already; nothing of ours counts any more.
 	stopLost = &conversation.Stop{
@@ -43,6 +43,8 @@ type held struct {
 	// finishing is set while the end is being written. That the row is nobody's any more is no surprise then, and if it
 	// was somebody else's doing, the write itself finds out.
 	finishing atomic.Bool
+	// warming is the speech getting ready; it ends with ctx.
+	warming sync.WaitGroup
 }
 
 // lost reports whether the call belongs to somebody else by now.

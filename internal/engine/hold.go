@@ -12,8 +12,12 @@ import (
 
 // hold runs a call that this process has a lease on, from wherever it stands to its end, and writes that end.
 func (e *Engine) hold(h *held, line func(*held) call.Outcome) {
+	defer h.warming.Wait()
 	defer e.held.give(h)
+	e.Metrics.held.Inc()
+	defer e.Metrics.held.Dec()
 	outcome := e.guarded(h, line)
+	e.Metrics.end(outcome)
 	h.finishing.Store(true)
 	if !e.insist(h, "end of a call", func(ctx context.Context) error { return e.finish(ctx, h, outcome) }) {
 		e.scribe.forget(h.id)

@@ -49,7 +49,7 @@ func (s *scribe) add(h *held, t conversation.Turn) {
 	}
 	p.turns = append(p.turns, call.Turn{
 		Seq: t.Seq, Role: string(t.Role), Content: t.Content, Interrupted: t.Interrupted,
-		Start: t.Start, End: t.End,
+		Start: t.Start, End: t.End, Timing: timing(t.Timing),
 	})
 }
 

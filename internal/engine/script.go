@@ -3,10 +3,14 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/callwright/callwright/ent"
 	"github.com/callwright/callwright/internal/agent"
+	"github.com/callwright/callwright/internal/audio"
 	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/contact"
 	"github.com/callwright/callwright/internal/conversation"
@@ -17,9 +21,9 @@ import (
 
 // What an agent does when its settings are silent.
 const (
-	defaultRing         = 30 * time.Second // outbound_ring_duration
-	defaultIdleAfter    = 10 * time.Second // idle_reminder_duration
-	defaultIdleReminder = "Are you still there?"
+	defaultRing      = 30 * time.Second // outbound_ring_duration
+	defaultIdleAfter = 10 * time.Second // idle_reminder_duration
+	defaultNoise     = 0.3              // background_noise_level
 )
 
 // script is what the agent's settings, the workspace's plan and the call's variables make of a call.
@@ -56,36 +60,65 @@ func (e *Engine) script(ctx context.Context, row *ent.Call, a *ent.Agent) (scrip
 	if err != nil {
 		return script{}, fmt.Errorf("read the plan: %w", err)
 	}
-	custom, err := customOf(ctx, c, row)
+	person, err := personOf(ctx, c, row)
 	if err != nil {
 		return script{}, err
 	}
-	s := scriptOf(settings, row.Variables, custom)
+	s := scriptOf(settings, row.Variables, person)
 	s.CallID = row.ID.String()
 	s.PlanLimit = time.Duration(plan.MaxCallMinutes) * time.Minute
 	if redacted != "" {
-		s.record = false // CONTRACT.md §2, HIPAA workspaces; what was said is kept for the analysis, which erases it
+		s.record, s.Consent = false, "" // CONTRACT.md §2, HIPAA workspaces; what was said is kept for the analysis, which erases it
 	}
 	return s, nil
 }
 
-// customOf are the custom-field values of the person on the other side: the contact the call is for, else the newest one
-// with the number (spec: Contact, custom_fields: "on every call with the contact").
-func customOf(ctx context.Context, c *ent.Client, row *ent.Call) (map[string]any, error) {
+// person is what is known of the other side.
+type person struct {
+	row    *ent.Contact // nil for a stranger
+	custom map[string]any
+}
+
+// personOf is the contact the call is for, else the newest one with the number (spec: Contact, custom_fields: "on every
+// call with the contact").
+func personOf(ctx context.Context, c *ent.Client, row *ent.Call) (p person, err error) {
 	number := row.ToNumber
 	if row.Direction == call.DirectionInbound {
 		number = row.FromNumber
 	}
-	found, err := contact.For(ctx, c, row.ContactID, number)
-	if err != nil || found == nil {
-		return nil, err
+	if p.row, err = contact.For(ctx, c, row.ContactID, number); err != nil || p.row == nil {
+		return p, err
 	}
-	return contact.Values(found)
+	p.custom, err = contact.Values(p.row)
+	return p, err
+}
+
+// facts are the contact's fields as the model is told them when the agent has contact_access.
+func (p person) facts() string {
+	if p.row == nil {
+		return ""
+	}
+	var b strings.Builder
+	add := func(name, value string) {
+		if value = strings.Join(strings.Fields(value), " "); value != "" {
+			b.WriteString("- " + name + ": " + value + "\n")
+		}
+	}
+	add("First name", or(p.row.FirstName, ""))
+	add("Last name", or(p.row.LastName, ""))
+	add("Phone", p.row.Phone)
+	add("Email", or(p.row.Email, ""))
+	add("Notes", or(p.row.AdditionalNotes, ""))
+	for _, key := range slices.Sorted(maps.Keys(p.custom)) {
+		add(strings.ReplaceAll(key, "_", " "), agent.Render("{{custom."+key+"}}", nil, p.custom))
+	}
+	return "# What is known of the other person\n" + b.String()
 }
 
 // scriptOf is what the settings alone say, with the call's variables and the contact's values in all
 // texts that are spoken or given to a model.
-func scriptOf(a agent.Settings, vars map[string]string, custom map[string]any) script {
+func scriptOf(a agent.Settings, vars map[string]string, other person) script {
+	custom := other.custom
 	text := func(p *string) string { return agent.Render(or(p, ""), vars, custom) }
 	texts := func(list []string) []string {
 		out := make([]string, len(list))
@@ -97,8 +130,9 @@ func scriptOf(a agent.Settings, vars map[string]string, custom map[string]any) s
 	s := script{
 		Script: conversation.Script{
 			AgentName: or(a.Name, ""), Company: or(a.CompanyName, ""),
-			Prompt: agent.Render(agent.PromptOf(a), vars, custom), Objective: text(a.Objective), Goals: texts(a.Goals),
-			Language: or(a.Language, ""), VoiceID: or(a.VoiceID, ""), SpeakingRate: or(a.SpeakingRate, 1),
+			Prompt: agent.Render(agent.CallPrompt(a), vars, custom), Objective: text(a.Objective), Goals: texts(a.Goals),
+			Language: or(a.Language, ""), Languages: a.Languages, Model: or(a.Model, ""),
+			VoiceID: or(a.VoiceID, ""), SpeakingRate: or(a.SpeakingRate, 1),
 			ResponseLength: or(a.LenResp, ""), Creativity: a.Creativity, ReasoningEffort: or(a.ReasoningEffort, ""),
 			Greeting: text(a.WelcomeMsg), GreetingFixed: !or(a.GreetingInterrupt, true),
 			Patience:       or(a.PatienceLevel, ""),
@@ -106,6 +140,7 @@ func scriptOf(a agent.Settings, vars map[string]string, custom map[string]any) s
 			Limit:          time.Duration(or(a.CallDuration, 0)) * time.Minute,
 			Voicemail:      or(a.VoicemailBehavior, ""), VoicemailMessage: text(a.VoicemailMessage),
 			ScreeningMessage: text(a.CallScreeningMessage),
+			Transfers:        a.TransferNumbers,
 		},
 		ring: defaultRing, answerAfter: seconds(a.RingDuration),
 		record: or(a.EnableRecording, true), keepTurns: or(a.IsTranscriptEnabled, true),
@@ -115,15 +150,21 @@ func scriptOf(a agent.Settings, vars map[string]string, custom map[string]any) s
 	}
 	if or(a.IdleReminder, false) {
 		s.IdleReminder, s.IdleAfter = text(a.IdleReminderMessage), defaultIdleAfter
-		if s.IdleReminder == "" {
-			s.IdleReminder = defaultIdleReminder
-		}
 		if a.IdleReminderDuration != nil {
 			s.IdleAfter = seconds(a.IdleReminderDuration)
 		}
 	}
+	if or(a.ContactAccess, false) {
+		s.Prompt += "\n\n" + other.facts()
+	}
+	if or(a.AddBackgroundNoise, false) {
+		s.Background = audio.Noise(or(a.BackgroundNoiseType, ""), or(a.BackgroundNoiseLevel, defaultNoise))
+	}
 	if or(a.RetentionPeriod, 1) == 0 {
 		s.record, s.keepTurns = false, false // CONTRACT.md §3: retention 0 keeps nothing
+	}
+	if s.record && or(a.RecordingConsent, false) {
+		s.Consent, s.ConsentPrompt = or(a.ConsentType, conversation.ConsentStayOnLine), text(a.ConsentPrompt)
 	}
 	return s
 }

@@ -17,18 +17,37 @@ func (e *Engine) talk(h *held, leg carrier.Leg, s script) call.Outcome {
 	// The conversation hangs up; this is for a defect on the way there.
 	defer func() { _ = leg.Hangup(context.WithoutCancel(h.live), carrier.CauseNormal) }()
 
-	var recording *tape
-	if s.record {
-		recording = e.recorder.start(h.id, leg.Info().Elastic)
-		defer func() { _, _ = recording.close() }() // keep has done it, unless it was never reached
-		leg.Media().Tap(recording.tick)
-	}
-	hooks := conversation.Hooks{Fallback: e.Fallback}
-	if s.keepTurns {
-		hooks.Turn = func(t conversation.Turn) { e.scribe.add(h, t) }
-	}
 	// The greeting does not wait for the database, but the record's end waits for its beginning.
 	var noting sync.WaitGroup
+	var recording *tape
+	record := func() {
+		recording = e.recorder.start(h.id, leg.Info().Elastic)
+		leg.Media().Tap(recording.tick)
+	}
+	defer func() {
+		if recording != nil {
+			_, _ = recording.close() // keep has done it, unless it was never reached
+		}
+	}()
+	hooks := conversation.Hooks{Fallback: e.Fallback, Turn: func(t conversation.Turn) {
+		e.Metrics.turn(t)
+		if s.keepTurns {
+			e.scribe.add(h, t)
+		}
+	}}
+	switch {
+	case s.record && s.Consent == "":
+		record()
+	case s.record:
+		hooks.Consented = func() { // called by the conversation, which is over before recording is looked at
+			record()
+			noting.Go(func() {
+				e.insist(h, "consent of a call", func(ctx context.Context) error {
+					return call.SaveConsent(ctx, e.DB, h.id, conversation.ConsentGiven)
+				})
+			})
+		}
+	}
 	noting.Go(func() { e.noteAnswer(h, store.Now(), leg.Info().State) })
 	defer noting.Wait()
 

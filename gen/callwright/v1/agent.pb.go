@@ -209,9 +209,11 @@ type Agent struct {
 	// What it is to reach.
 	Goals []string `protobuf:"bytes,84,rep,name=goals,proto3" json:"goals,omitempty"`
 	// What it must never do.
-	Guardrails    []string `protobuf:"bytes,85,rep,name=guardrails,proto3" json:"guardrails,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Guardrails []string `protobuf:"bytes,85,rep,name=guardrails,proto3" json:"guardrails,omitempty"`
+	// Where it may hand a call to: E.164 numbers by the names that it knows them by, such as "front desk".
+	TransferNumbers map[string]string `protobuf:"bytes,86,rep,name=transfer_numbers,json=transferNumbers,proto3" json:"transfer_numbers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Agent) Reset() {
@@ -811,6 +813,13 @@ func (x *Agent) GetGuardrails() []string {
 	return nil
 }
 
+func (x *Agent) GetTransferNumbers() map[string]string {
+	if x != nil {
+		return x.TransferNumbers
+	}
+	return nil
+}
+
 type CreateAgentRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Agent         *Agent                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
@@ -1361,7 +1370,7 @@ var File_callwright_v1_agent_proto protoreflect.FileDescriptor
 
 const file_callwright_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x19callwright/v1/agent.proto\x12\rcallwright.v1\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc11\n" +
+	"\x19callwright/v1/agent.proto\x12\rcallwright.v1\x1a\x1ecallwright/v1/pagination.proto\x1a\x18callwright/v1/rest.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x823\n" +
 	"\x05Agent\x12\x1a\n" +
 	"\x02id\x18\x01 \x01(\tB\n" +
 	"\x90\xb5\x18\x04\x9a\xb5\x18\x02\x10\x01R\x02id\x12-\n" +
@@ -1460,7 +1469,11 @@ const file_callwright_v1_agent_proto_rawDesc = "" +
 	"\x05goals\x18T \x03(\tB\x06\x9a\xb5\x18\x02@2R\x05goals\x12&\n" +
 	"\n" +
 	"guardrails\x18U \x03(\tB\x06\x9a\xb5\x18\x02@2R\n" +
-	"guardrails:\x04\x88\xb5\x18\x01B\a\n" +
+	"guardrails\x12{\n" +
+	"\x10transfer_numbers\x18V \x03(\v2).callwright.v1.Agent.TransferNumbersEntryB%\x9a\xb5\x18!@\x14j\x1d{\"front desk\":\"+15551230001\"}R\x0ftransferNumbers\x1aB\n" +
+	"\x14TransferNumbersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01:\x04\x88\xb5\x18\x01B\a\n" +
 	"\x05_nameB\x0e\n" +
 	"\f_descriptionB\t\n" +
 	"\a_statusB\a\n" +
@@ -1595,7 +1608,7 @@ func file_callwright_v1_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_callwright_v1_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_callwright_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_callwright_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_callwright_v1_agent_proto_goTypes = []any{
 	(AgentSort)(0),                // 0: callwright.v1.AgentSort
 	(*Agent)(nil),                 // 1: callwright.v1.Agent
@@ -1610,36 +1623,38 @@ var file_callwright_v1_agent_proto_goTypes = []any{
 	(*DeleteAgentRequest)(nil),    // 10: callwright.v1.DeleteAgentRequest
 	(*DeleteAgentResponse)(nil),   // 11: callwright.v1.DeleteAgentResponse
 	(*DeletedRecord)(nil),         // 12: callwright.v1.DeletedRecord
-	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
-	(*Pagination)(nil),            // 14: callwright.v1.Pagination
+	nil,                           // 13: callwright.v1.Agent.TransferNumbersEntry
+	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
+	(*Pagination)(nil),            // 15: callwright.v1.Pagination
 }
 var file_callwright_v1_agent_proto_depIdxs = []int32{
-	13, // 0: callwright.v1.Agent.created_at:type_name -> google.protobuf.Timestamp
-	13, // 1: callwright.v1.Agent.updated_at:type_name -> google.protobuf.Timestamp
-	1,  // 2: callwright.v1.CreateAgentRequest.agent:type_name -> callwright.v1.Agent
-	1,  // 3: callwright.v1.CreateAgentResponse.data:type_name -> callwright.v1.Agent
-	0,  // 4: callwright.v1.ListAgentsRequest.sort:type_name -> callwright.v1.AgentSort
-	1,  // 5: callwright.v1.ListAgentsResponse.data:type_name -> callwright.v1.Agent
-	14, // 6: callwright.v1.ListAgentsResponse.pagination:type_name -> callwright.v1.Pagination
-	1,  // 7: callwright.v1.GetAgentResponse.data:type_name -> callwright.v1.Agent
-	1,  // 8: callwright.v1.UpdateAgentRequest.agent:type_name -> callwright.v1.Agent
-	1,  // 9: callwright.v1.UpdateAgentResponse.data:type_name -> callwright.v1.Agent
-	12, // 10: callwright.v1.DeleteAgentResponse.data:type_name -> callwright.v1.DeletedRecord
-	2,  // 11: callwright.v1.AgentService.CreateAgent:input_type -> callwright.v1.CreateAgentRequest
-	4,  // 12: callwright.v1.AgentService.ListAgents:input_type -> callwright.v1.ListAgentsRequest
-	6,  // 13: callwright.v1.AgentService.GetAgent:input_type -> callwright.v1.GetAgentRequest
-	8,  // 14: callwright.v1.AgentService.UpdateAgent:input_type -> callwright.v1.UpdateAgentRequest
-	10, // 15: callwright.v1.AgentService.DeleteAgent:input_type -> callwright.v1.DeleteAgentRequest
-	3,  // 16: callwright.v1.AgentService.CreateAgent:output_type -> callwright.v1.CreateAgentResponse
-	5,  // 17: callwright.v1.AgentService.ListAgents:output_type -> callwright.v1.ListAgentsResponse
-	7,  // 18: callwright.v1.AgentService.GetAgent:output_type -> callwright.v1.GetAgentResponse
-	9,  // 19: callwright.v1.AgentService.UpdateAgent:output_type -> callwright.v1.UpdateAgentResponse
-	11, // 20: callwright.v1.AgentService.DeleteAgent:output_type -> callwright.v1.DeleteAgentResponse
-	16, // [16:21] is the sub-list for method output_type
-	11, // [11:16] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	14, // 0: callwright.v1.Agent.created_at:type_name -> google.protobuf.Timestamp
+	14, // 1: callwright.v1.Agent.updated_at:type_name -> google.protobuf.Timestamp
+	13, // 2: callwright.v1.Agent.transfer_numbers:type_name -> callwright.v1.Agent.TransferNumbersEntry
+	1,  // 3: callwright.v1.CreateAgentRequest.agent:type_name -> callwright.v1.Agent
+	1,  // 4: callwright.v1.CreateAgentResponse.data:type_name -> callwright.v1.Agent
+	0,  // 5: callwright.v1.ListAgentsRequest.sort:type_name -> callwright.v1.AgentSort
+	1,  // 6: callwright.v1.ListAgentsResponse.data:type_name -> callwright.v1.Agent
+	15, // 7: callwright.v1.ListAgentsResponse.pagination:type_name -> callwright.v1.Pagination
+	1,  // 8: callwright.v1.GetAgentResponse.data:type_name -> callwright.v1.Agent
+	1,  // 9: callwright.v1.UpdateAgentRequest.agent:type_name -> callwright.v1.Agent
+	1,  // 10: callwright.v1.UpdateAgentResponse.data:type_name -> callwright.v1.Agent
+	12, // 11: callwright.v1.DeleteAgentResponse.data:type_name -> callwright.v1.DeletedRecord
+	2,  // 12: callwright.v1.AgentService.CreateAgent:input_type -> callwright.v1.CreateAgentRequest
+	4,  // 13: callwright.v1.AgentService.ListAgents:input_type -> callwright.v1.ListAgentsRequest
+	6,  // 14: callwright.v1.AgentService.GetAgent:input_type -> callwright.v1.GetAgentRequest
+	8,  // 15: callwright.v1.AgentService.UpdateAgent:input_type -> callwright.v1.UpdateAgentRequest
+	10, // 16: callwright.v1.AgentService.DeleteAgent:input_type -> callwright.v1.DeleteAgentRequest
+	3,  // 17: callwright.v1.AgentService.CreateAgent:output_type -> callwright.v1.CreateAgentResponse
+	5,  // 18: callwright.v1.AgentService.ListAgents:output_type -> callwright.v1.ListAgentsResponse
+	7,  // 19: callwright.v1.AgentService.GetAgent:output_type -> callwright.v1.GetAgentResponse
+	9,  // 20: callwright.v1.AgentService.UpdateAgent:output_type -> callwright.v1.UpdateAgentResponse
+	11, // 21: callwright.v1.AgentService.DeleteAgent:output_type -> callwright.v1.DeleteAgentResponse
+	17, // [17:22] is the sub-list for method output_type
+	12, // [12:17] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_callwright_v1_agent_proto_init() }
@@ -1657,7 +1672,7 @@ func file_callwright_v1_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_callwright_v1_agent_proto_rawDesc), len(file_callwright_v1_agent_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

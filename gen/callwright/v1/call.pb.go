@@ -417,7 +417,9 @@ type Turn struct {
 	// Milliseconds after the answer at which it ended.
 	EndMs int32 `protobuf:"varint,4,opt,name=end_ms,json=endMs,proto3" json:"end_ms,omitempty"`
 	// The agent was interrupted: content is what was heard of it.
-	Interrupted   bool `protobuf:"varint,5,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
+	Interrupted bool `protobuf:"varint,5,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
+	// How an agent's turn came about; null for others.
+	Timing        *TurnTiming `protobuf:"bytes,6,opt,name=timing,proto3" json:"timing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -487,6 +489,113 @@ func (x *Turn) GetInterrupted() bool {
 	return false
 }
 
+func (x *Turn) GetTiming() *TurnTiming {
+	if x != nil {
+		return x.Timing
+	}
+	return nil
+}
+
+// How long the parts of an agent's turn took, one after the other, in milliseconds; null where there was no such part.
+type TurnTiming struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From the end of the caller's voice to the decision that the caller has finished.
+	EndpointMs *int32 `protobuf:"varint,1,opt,name=endpoint_ms,json=endpointMs,proto3,oneof" json:"endpoint_ms,omitempty"`
+	// From that decision to the final text; 0 when it was there already.
+	TranscriptionMs *int32 `protobuf:"varint,2,opt,name=transcription_ms,json=transcriptionMs,proto3,oneof" json:"transcription_ms,omitempty"`
+	// From the question to the language model until it began to answer.
+	FirstTokenMs *int32 `protobuf:"varint,3,opt,name=first_token_ms,json=firstTokenMs,proto3,oneof" json:"first_token_ms,omitempty"`
+	// From there until there was something to speak.
+	FirstSentenceMs *int32 `protobuf:"varint,4,opt,name=first_sentence_ms,json=firstSentenceMs,proto3,oneof" json:"first_sentence_ms,omitempty"`
+	// From there until there was sound of it.
+	FirstSoundMs *int32 `protobuf:"varint,5,opt,name=first_sound_ms,json=firstSoundMs,proto3,oneof" json:"first_sound_ms,omitempty"`
+	// From there until it was on the line.
+	PlayoutMs *int32 `protobuf:"varint,6,opt,name=playout_ms,json=playoutMs,proto3,oneof" json:"playout_ms,omitempty"`
+	// From the end of the caller's voice to the agent's first sound on the line.
+	VoiceToVoiceMs *int32 `protobuf:"varint,7,opt,name=voice_to_voice_ms,json=voiceToVoiceMs,proto3,oneof" json:"voice_to_voice_ms,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *TurnTiming) Reset() {
+	*x = TurnTiming{}
+	mi := &file_callwright_v1_call_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnTiming) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnTiming) ProtoMessage() {}
+
+func (x *TurnTiming) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_call_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnTiming.ProtoReflect.Descriptor instead.
+func (*TurnTiming) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *TurnTiming) GetEndpointMs() int32 {
+	if x != nil && x.EndpointMs != nil {
+		return *x.EndpointMs
+	}
+	return 0
+}
+
+func (x *TurnTiming) GetTranscriptionMs() int32 {
+	if x != nil && x.TranscriptionMs != nil {
+		return *x.TranscriptionMs
+	}
+	return 0
+}
+
+func (x *TurnTiming) GetFirstTokenMs() int32 {
+	if x != nil && x.FirstTokenMs != nil {
+		return *x.FirstTokenMs
+	}
+	return 0
+}
+
+func (x *TurnTiming) GetFirstSentenceMs() int32 {
+	if x != nil && x.FirstSentenceMs != nil {
+		return *x.FirstSentenceMs
+	}
+	return 0
+}
+
+func (x *TurnTiming) GetFirstSoundMs() int32 {
+	if x != nil && x.FirstSoundMs != nil {
+		return *x.FirstSoundMs
+	}
+	return 0
+}
+
+func (x *TurnTiming) GetPlayoutMs() int32 {
+	if x != nil && x.PlayoutMs != nil {
+		return *x.PlayoutMs
+	}
+	return 0
+}
+
+func (x *TurnTiming) GetVoiceToVoiceMs() int32 {
+	if x != nil && x.VoiceToVoiceMs != nil {
+		return *x.VoiceToVoiceMs
+	}
+	return 0
+}
+
 // Everything known of a call.
 type CallDetail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -509,13 +618,18 @@ type CallDetail struct {
 	RedactionReason *string `protobuf:"bytes,11,opt,name=redaction_reason,json=redactionReason,proto3,oneof" json:"redaction_reason,omitempty"`
 	// When the content was deleted, because of the agent's retention_period or after the analysis of a redacted call.
 	ContentDeletedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=content_deleted_at,json=contentDeletedAt,proto3,oneof" json:"content_deleted_at,omitempty"`
+	// What answered_by was concluded from, for people.
+	AnsweredByReason *string `protobuf:"bytes,13,opt,name=answered_by_reason,json=answeredByReason,proto3,oneof" json:"answered_by_reason,omitempty"`
+	// Answer to the question whether the call may be recorded; null when nobody was asked. Without consent there is no
+	// recording.
+	RecordingConsent *string `protobuf:"bytes,14,opt,name=recording_consent,json=recordingConsent,proto3,oneof" json:"recording_consent,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *CallDetail) Reset() {
 	*x = CallDetail{}
-	mi := &file_callwright_v1_call_proto_msgTypes[2]
+	mi := &file_callwright_v1_call_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -527,7 +641,7 @@ func (x *CallDetail) String() string {
 func (*CallDetail) ProtoMessage() {}
 
 func (x *CallDetail) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[2]
+	mi := &file_callwright_v1_call_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -540,7 +654,7 @@ func (x *CallDetail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallDetail.ProtoReflect.Descriptor instead.
 func (*CallDetail) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{2}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CallDetail) GetCall() *Call {
@@ -627,6 +741,159 @@ func (x *CallDetail) GetContentDeletedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *CallDetail) GetAnsweredByReason() string {
+	if x != nil && x.AnsweredByReason != nil {
+		return *x.AnsweredByReason
+	}
+	return ""
+}
+
+func (x *CallDetail) GetRecordingConsent() string {
+	if x != nil && x.RecordingConsent != nil {
+		return *x.RecordingConsent
+	}
+	return ""
+}
+
+// Which call to follow.
+type FollowCallRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// How many turns to leave out: those that the client has.
+	SkipTurns     int32 `protobuf:"varint,2,opt,name=skip_turns,json=skipTurns,proto3" json:"skip_turns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FollowCallRequest) Reset() {
+	*x = FollowCallRequest{}
+	mi := &file_callwright_v1_call_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FollowCallRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FollowCallRequest) ProtoMessage() {}
+
+func (x *FollowCallRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_call_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FollowCallRequest.ProtoReflect.Descriptor instead.
+func (*FollowCallRequest) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FollowCallRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *FollowCallRequest) GetSkipTurns() int32 {
+	if x != nil {
+		return x.SkipTurns
+	}
+	return 0
+}
+
+// What is new of a call.
+type FollowCallResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Event:
+	//
+	//	*FollowCallResponse_Call
+	//	*FollowCallResponse_Turn
+	Event         isFollowCallResponse_Event `protobuf_oneof:"event"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FollowCallResponse) Reset() {
+	*x = FollowCallResponse{}
+	mi := &file_callwright_v1_call_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FollowCallResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FollowCallResponse) ProtoMessage() {}
+
+func (x *FollowCallResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_callwright_v1_call_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FollowCallResponse.ProtoReflect.Descriptor instead.
+func (*FollowCallResponse) Descriptor() ([]byte, []int) {
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *FollowCallResponse) GetEvent() isFollowCallResponse_Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *FollowCallResponse) GetCall() *Call {
+	if x != nil {
+		if x, ok := x.Event.(*FollowCallResponse_Call); ok {
+			return x.Call
+		}
+	}
+	return nil
+}
+
+func (x *FollowCallResponse) GetTurn() *Turn {
+	if x != nil {
+		if x, ok := x.Event.(*FollowCallResponse_Turn); ok {
+			return x.Turn
+		}
+	}
+	return nil
+}
+
+type isFollowCallResponse_Event interface {
+	isFollowCallResponse_Event()
+}
+
+type FollowCallResponse_Call struct {
+	// The call as it stands: first of all, and whenever its status changes. The last one has ended.
+	Call *Call `protobuf:"bytes,1,opt,name=call,proto3,oneof"`
+}
+
+type FollowCallResponse_Turn struct {
+	// Something that was said or done.
+	Turn *Turn `protobuf:"bytes,2,opt,name=turn,proto3,oneof"`
+}
+
+func (*FollowCallResponse_Call) isFollowCallResponse_Event() {}
+
+func (*FollowCallResponse_Turn) isFollowCallResponse_Event() {}
+
 // What was concluded after a call.
 type CallAnalysis struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -651,7 +918,7 @@ type CallAnalysis struct {
 
 func (x *CallAnalysis) Reset() {
 	*x = CallAnalysis{}
-	mi := &file_callwright_v1_call_proto_msgTypes[3]
+	mi := &file_callwright_v1_call_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -663,7 +930,7 @@ func (x *CallAnalysis) String() string {
 func (*CallAnalysis) ProtoMessage() {}
 
 func (x *CallAnalysis) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[3]
+	mi := &file_callwright_v1_call_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -676,7 +943,7 @@ func (x *CallAnalysis) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallAnalysis.ProtoReflect.Descriptor instead.
 func (*CallAnalysis) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{3}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CallAnalysis) GetSummary() string {
@@ -750,7 +1017,7 @@ type CallLatency struct {
 
 func (x *CallLatency) Reset() {
 	*x = CallLatency{}
-	mi := &file_callwright_v1_call_proto_msgTypes[4]
+	mi := &file_callwright_v1_call_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -762,7 +1029,7 @@ func (x *CallLatency) String() string {
 func (*CallLatency) ProtoMessage() {}
 
 func (x *CallLatency) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[4]
+	mi := &file_callwright_v1_call_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -775,7 +1042,7 @@ func (x *CallLatency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallLatency.ProtoReflect.Descriptor instead.
 func (*CallLatency) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{4}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CallLatency) GetGreetingMs() int32 {
@@ -819,7 +1086,7 @@ type PlaceCallRequest struct {
 
 func (x *PlaceCallRequest) Reset() {
 	*x = PlaceCallRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[5]
+	mi := &file_callwright_v1_call_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +1098,7 @@ func (x *PlaceCallRequest) String() string {
 func (*PlaceCallRequest) ProtoMessage() {}
 
 func (x *PlaceCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[5]
+	mi := &file_callwright_v1_call_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +1111,7 @@ func (x *PlaceCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceCallRequest.ProtoReflect.Descriptor instead.
 func (*PlaceCallRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{5}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PlaceCallRequest) GetTo() string {
@@ -891,7 +1158,7 @@ type PlaceCallResponse struct {
 
 func (x *PlaceCallResponse) Reset() {
 	*x = PlaceCallResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[6]
+	mi := &file_callwright_v1_call_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -903,7 +1170,7 @@ func (x *PlaceCallResponse) String() string {
 func (*PlaceCallResponse) ProtoMessage() {}
 
 func (x *PlaceCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[6]
+	mi := &file_callwright_v1_call_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -916,7 +1183,7 @@ func (x *PlaceCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceCallResponse.ProtoReflect.Descriptor instead.
 func (*PlaceCallResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{6}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PlaceCallResponse) GetData() *PlacedCall {
@@ -937,7 +1204,7 @@ type PlacedCall struct {
 
 func (x *PlacedCall) Reset() {
 	*x = PlacedCall{}
-	mi := &file_callwright_v1_call_proto_msgTypes[7]
+	mi := &file_callwright_v1_call_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -949,7 +1216,7 @@ func (x *PlacedCall) String() string {
 func (*PlacedCall) ProtoMessage() {}
 
 func (x *PlacedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[7]
+	mi := &file_callwright_v1_call_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -962,7 +1229,7 @@ func (x *PlacedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlacedCall.ProtoReflect.Descriptor instead.
 func (*PlacedCall) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{7}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PlacedCall) GetStatus() string {
@@ -995,7 +1262,7 @@ type ListCallsRequest struct {
 
 func (x *ListCallsRequest) Reset() {
 	*x = ListCallsRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[8]
+	mi := &file_callwright_v1_call_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1007,7 +1274,7 @@ func (x *ListCallsRequest) String() string {
 func (*ListCallsRequest) ProtoMessage() {}
 
 func (x *ListCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[8]
+	mi := &file_callwright_v1_call_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1020,7 +1287,7 @@ func (x *ListCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCallsRequest.ProtoReflect.Descriptor instead.
 func (*ListCallsRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{8}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListCallsRequest) GetSkip() int32 {
@@ -1064,7 +1331,7 @@ type ListCallsResponse struct {
 
 func (x *ListCallsResponse) Reset() {
 	*x = ListCallsResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[9]
+	mi := &file_callwright_v1_call_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1076,7 +1343,7 @@ func (x *ListCallsResponse) String() string {
 func (*ListCallsResponse) ProtoMessage() {}
 
 func (x *ListCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[9]
+	mi := &file_callwright_v1_call_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1089,7 +1356,7 @@ func (x *ListCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCallsResponse.ProtoReflect.Descriptor instead.
 func (*ListCallsResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{9}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListCallsResponse) GetCalls() []*Call {
@@ -1122,7 +1389,7 @@ type GetCallRequest struct {
 
 func (x *GetCallRequest) Reset() {
 	*x = GetCallRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[10]
+	mi := &file_callwright_v1_call_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1134,7 +1401,7 @@ func (x *GetCallRequest) String() string {
 func (*GetCallRequest) ProtoMessage() {}
 
 func (x *GetCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[10]
+	mi := &file_callwright_v1_call_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1147,7 +1414,7 @@ func (x *GetCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCallRequest.ProtoReflect.Descriptor instead.
 func (*GetCallRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{10}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetCallRequest) GetId() string {
@@ -1166,7 +1433,7 @@ type GetCallResponse struct {
 
 func (x *GetCallResponse) Reset() {
 	*x = GetCallResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[11]
+	mi := &file_callwright_v1_call_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1178,7 +1445,7 @@ func (x *GetCallResponse) String() string {
 func (*GetCallResponse) ProtoMessage() {}
 
 func (x *GetCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[11]
+	mi := &file_callwright_v1_call_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1191,7 +1458,7 @@ func (x *GetCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCallResponse.ProtoReflect.Descriptor instead.
 func (*GetCallResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{11}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetCallResponse) GetCall() *Call {
@@ -1210,7 +1477,7 @@ type GetCallDetailRequest struct {
 
 func (x *GetCallDetailRequest) Reset() {
 	*x = GetCallDetailRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[12]
+	mi := &file_callwright_v1_call_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1222,7 +1489,7 @@ func (x *GetCallDetailRequest) String() string {
 func (*GetCallDetailRequest) ProtoMessage() {}
 
 func (x *GetCallDetailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[12]
+	mi := &file_callwright_v1_call_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1235,7 +1502,7 @@ func (x *GetCallDetailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCallDetailRequest.ProtoReflect.Descriptor instead.
 func (*GetCallDetailRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{12}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetCallDetailRequest) GetId() string {
@@ -1254,7 +1521,7 @@ type GetCallDetailResponse struct {
 
 func (x *GetCallDetailResponse) Reset() {
 	*x = GetCallDetailResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[13]
+	mi := &file_callwright_v1_call_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1266,7 +1533,7 @@ func (x *GetCallDetailResponse) String() string {
 func (*GetCallDetailResponse) ProtoMessage() {}
 
 func (x *GetCallDetailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[13]
+	mi := &file_callwright_v1_call_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1279,7 +1546,7 @@ func (x *GetCallDetailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCallDetailResponse.ProtoReflect.Descriptor instead.
 func (*GetCallDetailResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{13}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetCallDetailResponse) GetData() *CallDetail {
@@ -1298,7 +1565,7 @@ type CancelCallRequest struct {
 
 func (x *CancelCallRequest) Reset() {
 	*x = CancelCallRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[14]
+	mi := &file_callwright_v1_call_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1310,7 +1577,7 @@ func (x *CancelCallRequest) String() string {
 func (*CancelCallRequest) ProtoMessage() {}
 
 func (x *CancelCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[14]
+	mi := &file_callwright_v1_call_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1323,7 +1590,7 @@ func (x *CancelCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelCallRequest.ProtoReflect.Descriptor instead.
 func (*CancelCallRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{14}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CancelCallRequest) GetId() string {
@@ -1342,7 +1609,7 @@ type CancelCallResponse struct {
 
 func (x *CancelCallResponse) Reset() {
 	*x = CancelCallResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[15]
+	mi := &file_callwright_v1_call_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1354,7 +1621,7 @@ func (x *CancelCallResponse) String() string {
 func (*CancelCallResponse) ProtoMessage() {}
 
 func (x *CancelCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[15]
+	mi := &file_callwright_v1_call_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1634,7 @@ func (x *CancelCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelCallResponse.ProtoReflect.Descriptor instead.
 func (*CancelCallResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{15}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CancelCallResponse) GetData() *Call {
@@ -1386,7 +1653,7 @@ type DeleteCallRequest struct {
 
 func (x *DeleteCallRequest) Reset() {
 	*x = DeleteCallRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[16]
+	mi := &file_callwright_v1_call_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1398,7 +1665,7 @@ func (x *DeleteCallRequest) String() string {
 func (*DeleteCallRequest) ProtoMessage() {}
 
 func (x *DeleteCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[16]
+	mi := &file_callwright_v1_call_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1411,7 +1678,7 @@ func (x *DeleteCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCallRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCallRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{16}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteCallRequest) GetId() string {
@@ -1430,7 +1697,7 @@ type DeleteCallResponse struct {
 
 func (x *DeleteCallResponse) Reset() {
 	*x = DeleteCallResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[17]
+	mi := &file_callwright_v1_call_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1442,7 +1709,7 @@ func (x *DeleteCallResponse) String() string {
 func (*DeleteCallResponse) ProtoMessage() {}
 
 func (x *DeleteCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[17]
+	mi := &file_callwright_v1_call_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1455,7 +1722,7 @@ func (x *DeleteCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCallResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCallResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{17}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteCallResponse) GetMessage() string {
@@ -1478,7 +1745,7 @@ type StreamRecordingRequest struct {
 
 func (x *StreamRecordingRequest) Reset() {
 	*x = StreamRecordingRequest{}
-	mi := &file_callwright_v1_call_proto_msgTypes[18]
+	mi := &file_callwright_v1_call_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1757,7 @@ func (x *StreamRecordingRequest) String() string {
 func (*StreamRecordingRequest) ProtoMessage() {}
 
 func (x *StreamRecordingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[18]
+	mi := &file_callwright_v1_call_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1770,7 @@ func (x *StreamRecordingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamRecordingRequest.ProtoReflect.Descriptor instead.
 func (*StreamRecordingRequest) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{18}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StreamRecordingRequest) GetId() string {
@@ -1540,7 +1807,7 @@ type StreamRecordingResponse struct {
 
 func (x *StreamRecordingResponse) Reset() {
 	*x = StreamRecordingResponse{}
-	mi := &file_callwright_v1_call_proto_msgTypes[19]
+	mi := &file_callwright_v1_call_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1552,7 +1819,7 @@ func (x *StreamRecordingResponse) String() string {
 func (*StreamRecordingResponse) ProtoMessage() {}
 
 func (x *StreamRecordingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[19]
+	mi := &file_callwright_v1_call_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1565,7 +1832,7 @@ func (x *StreamRecordingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamRecordingResponse.ProtoReflect.Descriptor instead.
 func (*StreamRecordingResponse) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{19}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StreamRecordingResponse) GetPart() isStreamRecordingResponse_Part {
@@ -1623,7 +1890,7 @@ type RecordingInfo struct {
 
 func (x *RecordingInfo) Reset() {
 	*x = RecordingInfo{}
-	mi := &file_callwright_v1_call_proto_msgTypes[20]
+	mi := &file_callwright_v1_call_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1635,7 +1902,7 @@ func (x *RecordingInfo) String() string {
 func (*RecordingInfo) ProtoMessage() {}
 
 func (x *RecordingInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_callwright_v1_call_proto_msgTypes[20]
+	mi := &file_callwright_v1_call_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1648,7 +1915,7 @@ func (x *RecordingInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordingInfo.ProtoReflect.Descriptor instead.
 func (*RecordingInfo) Descriptor() ([]byte, []int) {
-	return file_callwright_v1_call_proto_rawDescGZIP(), []int{20}
+	return file_callwright_v1_call_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RecordingInfo) GetMediaType() string {
@@ -1721,13 +1988,32 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\r_ended_reasonB\x10\n" +
 	"\x0e_ended_messageB\x0e\n" +
 	"\f_retry_afterB\x10\n" +
-	"\x0e_schedule_time\"\xc1\x01\n" +
+	"\x0e_schedule_time\"\xf4\x01\n" +
 	"\x04Turn\x12E\n" +
 	"\x04role\x18\x01 \x01(\tB1\x9a\xb5\x18-R\x05agentR\x04userR\rfunction_callR\x0ffunction_resultR\x04role\x12\x18\n" +
 	"\acontent\x18\x02 \x01(\tR\acontent\x12\x19\n" +
 	"\bstart_ms\x18\x03 \x01(\x05R\astartMs\x12\x15\n" +
 	"\x06end_ms\x18\x04 \x01(\x05R\x05endMs\x12 \n" +
-	"\vinterrupted\x18\x05 \x01(\bR\vinterrupted:\x04\x88\xb5\x18\x01\"\xd7\x06\n" +
+	"\vinterrupted\x18\x05 \x01(\bR\vinterrupted\x121\n" +
+	"\x06timing\x18\x06 \x01(\v2\x19.callwright.v1.TurnTimingR\x06timing:\x04\x88\xb5\x18\x01\"\xc9\x03\n" +
+	"\n" +
+	"TurnTiming\x12$\n" +
+	"\vendpoint_ms\x18\x01 \x01(\x05H\x00R\n" +
+	"endpointMs\x88\x01\x01\x12.\n" +
+	"\x10transcription_ms\x18\x02 \x01(\x05H\x01R\x0ftranscriptionMs\x88\x01\x01\x12)\n" +
+	"\x0efirst_token_ms\x18\x03 \x01(\x05H\x02R\ffirstTokenMs\x88\x01\x01\x12/\n" +
+	"\x11first_sentence_ms\x18\x04 \x01(\x05H\x03R\x0ffirstSentenceMs\x88\x01\x01\x12)\n" +
+	"\x0efirst_sound_ms\x18\x05 \x01(\x05H\x04R\ffirstSoundMs\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"playout_ms\x18\x06 \x01(\x05H\x05R\tplayoutMs\x88\x01\x01\x12.\n" +
+	"\x11voice_to_voice_ms\x18\a \x01(\x05H\x06R\x0evoiceToVoiceMs\x88\x01\x01:\x04\x88\xb5\x18\x01B\x0e\n" +
+	"\f_endpoint_msB\x13\n" +
+	"\x11_transcription_msB\x11\n" +
+	"\x0f_first_token_msB\x14\n" +
+	"\x12_first_sentence_msB\x11\n" +
+	"\x0f_first_sound_msB\r\n" +
+	"\v_playout_msB\x14\n" +
+	"\x12_voice_to_voice_ms\"\xff\a\n" +
 	"\n" +
 	"CallDetail\x12/\n" +
 	"\x04call\x18\x01 \x01(\v2\x13.callwright.v1.CallB\x06\x8a\xb5\x18\x02P\x01R\x04call\x12\x1e\n" +
@@ -1745,7 +2031,9 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\x10content_redacted\x18\n" +
 	" \x01(\bR\x0fcontentRedacted\x12.\n" +
 	"\x10redaction_reason\x18\v \x01(\tH\x03R\x0fredactionReason\x88\x01\x01\x12M\n" +
-	"\x12content_deleted_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampH\x04R\x10contentDeletedAt\x88\x01\x01\x1a<\n" +
+	"\x12content_deleted_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampH\x04R\x10contentDeletedAt\x88\x01\x01\x121\n" +
+	"\x12answered_by_reason\x18\r \x01(\tH\x05R\x10answeredByReason\x88\x01\x01\x12F\n" +
+	"\x11recording_consent\x18\x0e \x01(\tB\x14\x9a\xb5\x18\x10R\x05givenR\arefusedH\x06R\x10recordingConsent\x88\x01\x01\x1a<\n" +
 	"\x0eVariablesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01:\x04\x88\xb5\x18\x01B\f\n" +
@@ -1754,7 +2042,18 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\f_answered_atB\v\n" +
 	"\t_ended_atB\x13\n" +
 	"\x11_redaction_reasonB\x15\n" +
-	"\x13_content_deleted_at\"\xb4\x03\n" +
+	"\x13_content_deleted_atB\x15\n" +
+	"\x13_answered_by_reasonB\x14\n" +
+	"\x12_recording_consent\"N\n" +
+	"\x11FollowCallRequest\x12\x1a\n" +
+	"\x02id\x18\x01 \x01(\tB\n" +
+	"\x90\xb5\x18\x06\x9a\xb5\x18\x02\b\x01R\x02id\x12\x1d\n" +
+	"\n" +
+	"skip_turns\x18\x02 \x01(\x05R\tskipTurns\"s\n" +
+	"\x12FollowCallResponse\x12)\n" +
+	"\x04call\x18\x01 \x01(\v2\x13.callwright.v1.CallH\x00R\x04call\x12)\n" +
+	"\x04turn\x18\x02 \x01(\v2\x13.callwright.v1.TurnH\x00R\x04turnB\a\n" +
+	"\x05event\"\xb4\x03\n" +
 	"\fCallAnalysis\x12\x1d\n" +
 	"\asummary\x18\x01 \x01(\tH\x00R\asummary\x88\x01\x01\x12E\n" +
 	"\x19personalized_call_summary\x18\x02 \x01(\tB\t\x8a\xb5\x18\x052\x03anyR\x17personalizedCallSummary\x12&\n" +
@@ -1868,7 +2167,7 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\x17ANSWERED_BY_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x11ANSWERED_BY_HUMAN\x10\x01\x1a\t\x8a\xb5\x18\x05human\x12(\n" +
 	"\x15ANSWERED_BY_VOICEMAIL\x10\x02\x1a\r\x8a\xb5\x18\tvoicemail\x12\x1c\n" +
-	"\x0fANSWERED_BY_IVR\x10\x03\x1a\a\x8a\xb5\x18\x03ivr2\x89\x06\n" +
+	"\x0fANSWERED_BY_IVR\x10\x03\x1a\a\x8a\xb5\x18\x03ivr2\xfc\x06\n" +
 	"\vCallService\x12\xa3\x01\n" +
 	"\tPlaceCall\x12\x1f.callwright.v1.PlaceCallRequest\x1a .callwright.v1.PlaceCallResponse\"S\x8a\xb5\x18I\b\xc8\x01\x1a\x15400 invalid_variables\x1a\x12409 agent_inactive\x1a\x17429 usage_limit_reached \x01\x92\xb5\x18\x02\x10\x02\x12V\n" +
 	"\tListCalls\x12\x1f.callwright.v1.ListCallsRequest\x1a .callwright.v1.ListCallsResponse\"\x06\x92\xb5\x18\x02\x10\x01\x12P\n" +
@@ -1877,7 +2176,9 @@ const file_callwright_v1_call_proto_rawDesc = "" +
 	"\n" +
 	"CancelCall\x12 .callwright.v1.CancelCallRequest\x1a!.callwright.v1.CancelCallResponse\"\r\x8a\xb5\x18\x03\b\xc8\x01\x92\xb5\x18\x02\x10\x02\x12q\n" +
 	"\n" +
-	"DeleteCall\x12 .callwright.v1.DeleteCallRequest\x1a!.callwright.v1.DeleteCallResponse\"\x1e\x8a\xb5\x18\x14\b\xc8\x01\x1a\x0f409 call_active\x92\xb5\x18\x02\x10\x02\x12j\n" +
+	"DeleteCall\x12 .callwright.v1.DeleteCallRequest\x1a!.callwright.v1.DeleteCallResponse\"\x1e\x8a\xb5\x18\x14\b\xc8\x01\x1a\x0f409 call_active\x92\xb5\x18\x02\x10\x02\x12q\n" +
+	"\n" +
+	"FollowCall\x12 .callwright.v1.FollowCallRequest\x1a!.callwright.v1.FollowCallResponse\"\x1c\x8a\xb5\x18\x12\x1a\x10429 rate_limited\x92\xb5\x18\x02\x10\x010\x01\x12j\n" +
 	"\x0fStreamRecording\x12%.callwright.v1.StreamRecordingRequest\x1a&.callwright.v1.StreamRecordingResponse\"\x06\x92\xb5\x18\x02\x10\x010\x01BAZ?github.com/callwright/callwright/gen/callwright/v1;callwrightv1b\x06proto3"
 
 var (
@@ -1893,80 +2194,88 @@ func file_callwright_v1_call_proto_rawDescGZIP() []byte {
 }
 
 var file_callwright_v1_call_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_callwright_v1_call_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_callwright_v1_call_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_callwright_v1_call_proto_goTypes = []any{
 	(CallStatus)(0),                 // 0: callwright.v1.CallStatus
 	(Direction)(0),                  // 1: callwright.v1.Direction
 	(AnsweredBy)(0),                 // 2: callwright.v1.AnsweredBy
 	(*Call)(nil),                    // 3: callwright.v1.Call
 	(*Turn)(nil),                    // 4: callwright.v1.Turn
-	(*CallDetail)(nil),              // 5: callwright.v1.CallDetail
-	(*CallAnalysis)(nil),            // 6: callwright.v1.CallAnalysis
-	(*CallLatency)(nil),             // 7: callwright.v1.CallLatency
-	(*PlaceCallRequest)(nil),        // 8: callwright.v1.PlaceCallRequest
-	(*PlaceCallResponse)(nil),       // 9: callwright.v1.PlaceCallResponse
-	(*PlacedCall)(nil),              // 10: callwright.v1.PlacedCall
-	(*ListCallsRequest)(nil),        // 11: callwright.v1.ListCallsRequest
-	(*ListCallsResponse)(nil),       // 12: callwright.v1.ListCallsResponse
-	(*GetCallRequest)(nil),          // 13: callwright.v1.GetCallRequest
-	(*GetCallResponse)(nil),         // 14: callwright.v1.GetCallResponse
-	(*GetCallDetailRequest)(nil),    // 15: callwright.v1.GetCallDetailRequest
-	(*GetCallDetailResponse)(nil),   // 16: callwright.v1.GetCallDetailResponse
-	(*CancelCallRequest)(nil),       // 17: callwright.v1.CancelCallRequest
-	(*CancelCallResponse)(nil),      // 18: callwright.v1.CancelCallResponse
-	(*DeleteCallRequest)(nil),       // 19: callwright.v1.DeleteCallRequest
-	(*DeleteCallResponse)(nil),      // 20: callwright.v1.DeleteCallResponse
-	(*StreamRecordingRequest)(nil),  // 21: callwright.v1.StreamRecordingRequest
-	(*StreamRecordingResponse)(nil), // 22: callwright.v1.StreamRecordingResponse
-	(*RecordingInfo)(nil),           // 23: callwright.v1.RecordingInfo
-	nil,                             // 24: callwright.v1.CallDetail.VariablesEntry
-	nil,                             // 25: callwright.v1.PlaceCallRequest.VariablesEntry
-	(*timestamppb.Timestamp)(nil),   // 26: google.protobuf.Timestamp
+	(*TurnTiming)(nil),              // 5: callwright.v1.TurnTiming
+	(*CallDetail)(nil),              // 6: callwright.v1.CallDetail
+	(*FollowCallRequest)(nil),       // 7: callwright.v1.FollowCallRequest
+	(*FollowCallResponse)(nil),      // 8: callwright.v1.FollowCallResponse
+	(*CallAnalysis)(nil),            // 9: callwright.v1.CallAnalysis
+	(*CallLatency)(nil),             // 10: callwright.v1.CallLatency
+	(*PlaceCallRequest)(nil),        // 11: callwright.v1.PlaceCallRequest
+	(*PlaceCallResponse)(nil),       // 12: callwright.v1.PlaceCallResponse
+	(*PlacedCall)(nil),              // 13: callwright.v1.PlacedCall
+	(*ListCallsRequest)(nil),        // 14: callwright.v1.ListCallsRequest
+	(*ListCallsResponse)(nil),       // 15: callwright.v1.ListCallsResponse
+	(*GetCallRequest)(nil),          // 16: callwright.v1.GetCallRequest
+	(*GetCallResponse)(nil),         // 17: callwright.v1.GetCallResponse
+	(*GetCallDetailRequest)(nil),    // 18: callwright.v1.GetCallDetailRequest
+	(*GetCallDetailResponse)(nil),   // 19: callwright.v1.GetCallDetailResponse
+	(*CancelCallRequest)(nil),       // 20: callwright.v1.CancelCallRequest
+	(*CancelCallResponse)(nil),      // 21: callwright.v1.CancelCallResponse
+	(*DeleteCallRequest)(nil),       // 22: callwright.v1.DeleteCallRequest
+	(*DeleteCallResponse)(nil),      // 23: callwright.v1.DeleteCallResponse
+	(*StreamRecordingRequest)(nil),  // 24: callwright.v1.StreamRecordingRequest
+	(*StreamRecordingResponse)(nil), // 25: callwright.v1.StreamRecordingResponse
+	(*RecordingInfo)(nil),           // 26: callwright.v1.RecordingInfo
+	nil,                             // 27: callwright.v1.CallDetail.VariablesEntry
+	nil,                             // 28: callwright.v1.PlaceCallRequest.VariablesEntry
+	(*timestamppb.Timestamp)(nil),   // 29: google.protobuf.Timestamp
 }
 var file_callwright_v1_call_proto_depIdxs = []int32{
-	26, // 0: callwright.v1.Call.created_at:type_name -> google.protobuf.Timestamp
+	29, // 0: callwright.v1.Call.created_at:type_name -> google.protobuf.Timestamp
 	0,  // 1: callwright.v1.Call.status:type_name -> callwright.v1.CallStatus
 	1,  // 2: callwright.v1.Call.direction:type_name -> callwright.v1.Direction
 	2,  // 3: callwright.v1.Call.answered_by:type_name -> callwright.v1.AnsweredBy
-	26, // 4: callwright.v1.Call.retry_after:type_name -> google.protobuf.Timestamp
-	26, // 5: callwright.v1.Call.schedule_time:type_name -> google.protobuf.Timestamp
-	3,  // 6: callwright.v1.CallDetail.call:type_name -> callwright.v1.Call
-	4,  // 7: callwright.v1.CallDetail.transcript_object:type_name -> callwright.v1.Turn
-	24, // 8: callwright.v1.CallDetail.variables:type_name -> callwright.v1.CallDetail.VariablesEntry
-	26, // 9: callwright.v1.CallDetail.dialed_at:type_name -> google.protobuf.Timestamp
-	26, // 10: callwright.v1.CallDetail.answered_at:type_name -> google.protobuf.Timestamp
-	26, // 11: callwright.v1.CallDetail.ended_at:type_name -> google.protobuf.Timestamp
-	7,  // 12: callwright.v1.CallDetail.latency:type_name -> callwright.v1.CallLatency
-	6,  // 13: callwright.v1.CallDetail.analysis:type_name -> callwright.v1.CallAnalysis
-	26, // 14: callwright.v1.CallDetail.content_deleted_at:type_name -> google.protobuf.Timestamp
-	26, // 15: callwright.v1.CallAnalysis.analyzed_at:type_name -> google.protobuf.Timestamp
-	25, // 16: callwright.v1.PlaceCallRequest.variables:type_name -> callwright.v1.PlaceCallRequest.VariablesEntry
-	10, // 17: callwright.v1.PlaceCallResponse.data:type_name -> callwright.v1.PlacedCall
-	3,  // 18: callwright.v1.ListCallsResponse.calls:type_name -> callwright.v1.Call
-	3,  // 19: callwright.v1.GetCallResponse.call:type_name -> callwright.v1.Call
-	5,  // 20: callwright.v1.GetCallDetailResponse.data:type_name -> callwright.v1.CallDetail
-	3,  // 21: callwright.v1.CancelCallResponse.data:type_name -> callwright.v1.Call
-	23, // 22: callwright.v1.StreamRecordingResponse.info:type_name -> callwright.v1.RecordingInfo
-	26, // 23: callwright.v1.RecordingInfo.modified_at:type_name -> google.protobuf.Timestamp
-	8,  // 24: callwright.v1.CallService.PlaceCall:input_type -> callwright.v1.PlaceCallRequest
-	11, // 25: callwright.v1.CallService.ListCalls:input_type -> callwright.v1.ListCallsRequest
-	13, // 26: callwright.v1.CallService.GetCall:input_type -> callwright.v1.GetCallRequest
-	15, // 27: callwright.v1.CallService.GetCallDetail:input_type -> callwright.v1.GetCallDetailRequest
-	17, // 28: callwright.v1.CallService.CancelCall:input_type -> callwright.v1.CancelCallRequest
-	19, // 29: callwright.v1.CallService.DeleteCall:input_type -> callwright.v1.DeleteCallRequest
-	21, // 30: callwright.v1.CallService.StreamRecording:input_type -> callwright.v1.StreamRecordingRequest
-	9,  // 31: callwright.v1.CallService.PlaceCall:output_type -> callwright.v1.PlaceCallResponse
-	12, // 32: callwright.v1.CallService.ListCalls:output_type -> callwright.v1.ListCallsResponse
-	14, // 33: callwright.v1.CallService.GetCall:output_type -> callwright.v1.GetCallResponse
-	16, // 34: callwright.v1.CallService.GetCallDetail:output_type -> callwright.v1.GetCallDetailResponse
-	18, // 35: callwright.v1.CallService.CancelCall:output_type -> callwright.v1.CancelCallResponse
-	20, // 36: callwright.v1.CallService.DeleteCall:output_type -> callwright.v1.DeleteCallResponse
-	22, // 37: callwright.v1.CallService.StreamRecording:output_type -> callwright.v1.StreamRecordingResponse
-	31, // [31:38] is the sub-list for method output_type
-	24, // [24:31] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	29, // 4: callwright.v1.Call.retry_after:type_name -> google.protobuf.Timestamp
+	29, // 5: callwright.v1.Call.schedule_time:type_name -> google.protobuf.Timestamp
+	5,  // 6: callwright.v1.Turn.timing:type_name -> callwright.v1.TurnTiming
+	3,  // 7: callwright.v1.CallDetail.call:type_name -> callwright.v1.Call
+	4,  // 8: callwright.v1.CallDetail.transcript_object:type_name -> callwright.v1.Turn
+	27, // 9: callwright.v1.CallDetail.variables:type_name -> callwright.v1.CallDetail.VariablesEntry
+	29, // 10: callwright.v1.CallDetail.dialed_at:type_name -> google.protobuf.Timestamp
+	29, // 11: callwright.v1.CallDetail.answered_at:type_name -> google.protobuf.Timestamp
+	29, // 12: callwright.v1.CallDetail.ended_at:type_name -> google.protobuf.Timestamp
+	10, // 13: callwright.v1.CallDetail.latency:type_name -> callwright.v1.CallLatency
+	9,  // 14: callwright.v1.CallDetail.analysis:type_name -> callwright.v1.CallAnalysis
+	29, // 15: callwright.v1.CallDetail.content_deleted_at:type_name -> google.protobuf.Timestamp
+	3,  // 16: callwright.v1.FollowCallResponse.call:type_name -> callwright.v1.Call
+	4,  // 17: callwright.v1.FollowCallResponse.turn:type_name -> callwright.v1.Turn
+	29, // 18: callwright.v1.CallAnalysis.analyzed_at:type_name -> google.protobuf.Timestamp
+	28, // 19: callwright.v1.PlaceCallRequest.variables:type_name -> callwright.v1.PlaceCallRequest.VariablesEntry
+	13, // 20: callwright.v1.PlaceCallResponse.data:type_name -> callwright.v1.PlacedCall
+	3,  // 21: callwright.v1.ListCallsResponse.calls:type_name -> callwright.v1.Call
+	3,  // 22: callwright.v1.GetCallResponse.call:type_name -> callwright.v1.Call
+	6,  // 23: callwright.v1.GetCallDetailResponse.data:type_name -> callwright.v1.CallDetail
+	3,  // 24: callwright.v1.CancelCallResponse.data:type_name -> callwright.v1.Call
+	26, // 25: callwright.v1.StreamRecordingResponse.info:type_name -> callwright.v1.RecordingInfo
+	29, // 26: callwright.v1.RecordingInfo.modified_at:type_name -> google.protobuf.Timestamp
+	11, // 27: callwright.v1.CallService.PlaceCall:input_type -> callwright.v1.PlaceCallRequest
+	14, // 28: callwright.v1.CallService.ListCalls:input_type -> callwright.v1.ListCallsRequest
+	16, // 29: callwright.v1.CallService.GetCall:input_type -> callwright.v1.GetCallRequest
+	18, // 30: callwright.v1.CallService.GetCallDetail:input_type -> callwright.v1.GetCallDetailRequest
+	20, // 31: callwright.v1.CallService.CancelCall:input_type -> callwright.v1.CancelCallRequest
+	22, // 32: callwright.v1.CallService.DeleteCall:input_type -> callwright.v1.DeleteCallRequest
+	7,  // 33: callwright.v1.CallService.FollowCall:input_type -> callwright.v1.FollowCallRequest
+	24, // 34: callwright.v1.CallService.StreamRecording:input_type -> callwright.v1.StreamRecordingRequest
+	12, // 35: callwright.v1.CallService.PlaceCall:output_type -> callwright.v1.PlaceCallResponse
+	15, // 36: callwright.v1.CallService.ListCalls:output_type -> callwright.v1.ListCallsResponse
+	17, // 37: callwright.v1.CallService.GetCall:output_type -> callwright.v1.GetCallResponse
+	19, // 38: callwright.v1.CallService.GetCallDetail:output_type -> callwright.v1.GetCallDetailResponse
+	21, // 39: callwright.v1.CallService.CancelCall:output_type -> callwright.v1.CancelCallResponse
+	23, // 40: callwright.v1.CallService.DeleteCall:output_type -> callwright.v1.DeleteCallResponse
+	8,  // 41: callwright.v1.CallService.FollowCall:output_type -> callwright.v1.FollowCallResponse
+	25, // 42: callwright.v1.CallService.StreamRecording:output_type -> callwright.v1.StreamRecordingResponse
+	35, // [35:43] is the sub-list for method output_type
+	27, // [27:35] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_callwright_v1_call_proto_init() }
@@ -1978,9 +2287,14 @@ func file_callwright_v1_call_proto_init() {
 	file_callwright_v1_call_proto_msgTypes[0].OneofWrappers = []any{}
 	file_callwright_v1_call_proto_msgTypes[2].OneofWrappers = []any{}
 	file_callwright_v1_call_proto_msgTypes[3].OneofWrappers = []any{}
-	file_callwright_v1_call_proto_msgTypes[4].OneofWrappers = []any{}
-	file_callwright_v1_call_proto_msgTypes[8].OneofWrappers = []any{}
-	file_callwright_v1_call_proto_msgTypes[19].OneofWrappers = []any{
+	file_callwright_v1_call_proto_msgTypes[5].OneofWrappers = []any{
+		(*FollowCallResponse_Call)(nil),
+		(*FollowCallResponse_Turn)(nil),
+	}
+	file_callwright_v1_call_proto_msgTypes[6].OneofWrappers = []any{}
+	file_callwright_v1_call_proto_msgTypes[7].OneofWrappers = []any{}
+	file_callwright_v1_call_proto_msgTypes[11].OneofWrappers = []any{}
+	file_callwright_v1_call_proto_msgTypes[22].OneofWrappers = []any{
 		(*StreamRecordingResponse_Info)(nil),
 		(*StreamRecordingResponse_Chunk)(nil),
 	}
@@ -1990,7 +2304,7 @@ func file_callwright_v1_call_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_callwright_v1_call_proto_rawDesc), len(file_callwright_v1_call_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   23,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

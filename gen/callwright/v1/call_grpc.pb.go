@@ -25,6 +25,7 @@ const (
 	CallService_GetCallDetail_FullMethodName   = "/callwright.v1.CallService/GetCallDetail"
 	CallService_CancelCall_FullMethodName      = "/callwright.v1.CallService/CancelCall"
 	CallService_DeleteCall_FullMethodName      = "/callwright.v1.CallService/DeleteCall"
+	CallService_FollowCall_FullMethodName      = "/callwright.v1.CallService/FollowCall"
 	CallService_StreamRecording_FullMethodName = "/callwright.v1.CallService/StreamRecording"
 )
 
@@ -47,6 +48,10 @@ type CallServiceClient interface {
 	// Deletes a call with its transcript and recording. A call that has not been dialed is canceled first; one that is
 	// dialing or in progress is refused with call_active.
 	DeleteCall(ctx context.Context, in *DeleteCallRequest, opts ...grpc.CallOption) (*DeleteCallResponse, error)
+	// Follows a call: its record now and whenever its status changes, and what is said as it is said, until the call has
+	// ended. Any server of the installation can be asked. It lasts 15 minutes at most, since keys are looked at when it
+	// begins; then, and when it was cut off, a client asks again with the number of turns it has. gRPC only.
+	FollowCall(ctx context.Context, in *FollowCallRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FollowCallResponse], error)
 	// Streams a call's recording: one info message, then the bytes asked for.
 	StreamRecording(ctx context.Context, in *StreamRecordingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamRecordingResponse], error)
 }
@@ -119,9 +124,28 @@ func (c *callServiceClient) DeleteCall(ctx context.Context, in *DeleteCallReques
 	return out, nil
 }
 
+func (c *callServiceClient) FollowCall(ctx context.Context, in *FollowCallRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FollowCallResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &CallService_ServiceDesc.Streams[0], CallService_FollowCall_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[FollowCallRequest, FollowCallResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type CallService_FollowCallClient = grpc.ServerStreamingClient[FollowCallResponse]
+
 func (c *callServiceClient) StreamRecording(ctx context.Context, in *StreamRecordingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamRecordingResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &CallService_ServiceDesc.Streams[0], CallService_StreamRecording_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &CallService_ServiceDesc.Streams[1], CallService_StreamRecording_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +181,10 @@ type CallServiceServer interface {
 	// Deletes a call with its transcript and recording. A call that has not been dialed is canceled first; one that is
 	// dialing or in progress is refused with call_active.
 	DeleteCall(context.Context, *DeleteCallRequest) (*DeleteCallResponse, error)
+	// Follows a call: its record now and whenever its status changes, and what is said as it is said, until the call has
+	// ended. Any server of the installation can be asked. It lasts 15 minutes at most, since keys are looked at when it
+	// begins; then, and when it was cut off, a client asks again with the number of turns it has. gRPC only.
+	FollowCall(*FollowCallRequest, grpc.ServerStreamingServer[FollowCallResponse]) error
 	// Streams a call's recording: one info message, then the bytes asked for.
 	StreamRecording(*StreamRecordingRequest, grpc.ServerStreamingServer[StreamRecordingResponse]) error
 	mustEmbedUnimplementedCallServiceServer()
@@ -186,6 +214,9 @@ func (UnimplementedCallServiceServer) CancelCall(context.Context, *CancelCallReq
 }
 func (UnimplementedCallServiceServer) DeleteCall(context.Context, *DeleteCallRequest) (*DeleteCallResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteCall not implemented")
+}
+func (UnimplementedCallServiceServer) FollowCall(*FollowCallRequest, grpc.ServerStreamingServer[FollowCallResponse]) error {
+	return status.Error(codes.Unimplemented, "method FollowCall not implemented")
 }
 func (UnimplementedCallServiceServer) StreamRecording(*StreamRecordingRequest, grpc.ServerStreamingServer[StreamRecordingResponse]) error {
 	return status.Error(codes.Unimplemented, "method StreamRecording not implemented")
@@ -319,6 +350,17 @@ func _CallService_DeleteCall_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CallService_FollowCall_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(FollowCallRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(CallServiceServer).FollowCall(m, &grpc.GenericServerStream[FollowCallRequest, FollowCallResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type CallService_FollowCallServer = grpc.ServerStreamingServer[FollowCallResponse]
+
 func _CallService_StreamRecording_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(StreamRecordingRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -363,6 +405,11 @@ var CallService_ServiceDesc = grpc.ServiceDesc{
 		},
 	},
 	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "FollowCall",
+			Handler:       _CallService_FollowCall_Handler,
+			ServerStreams: true,
+		},
 		{
 			StreamName:    "StreamRecording",
 			Handler:       _CallService_StreamRecording_Handler,
