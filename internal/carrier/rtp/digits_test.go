@@ -216,6 +216,7 @@ func TestDigitsSent(t *testing.T) {
 			p.SendDigits = 0
 			c := answered(t, p)
 			require.NoError(t, c.s.SendDigits(t.Context(), "5"))
+			wait(0)
 			pressed := c.agent[160*1 : 160*5]
 			for _, hz := range []float64{770, 1336} {
 				require.Greater(t, goertzel(pressed, hz), 100*goertzel(pressed, 1100), hz)

@@ -10,10 +10,9 @@ import (
 
 // Network is a network in memory: what is sent arrives when the test says, by the clock of the test's bubble.
 type Network struct {
-	mu      sync.Mutex
-	sockets map[netip.AddrPort]*memory
-	// Bound and Closed count the sockets of Ports.
-	Bound, Closed int
+	mu            sync.Mutex
+	sockets       map[netip.AddrPort]*memory
+	bound, closed int // sockets of Ports
 	// Refuse makes the next bindings fail.
 	Refuse error
 }
@@ -34,6 +33,20 @@ type memory struct {
 
 func NewNetwork() *Network { return &Network{sockets: map[netip.AddrPort]*memory{}} }
 
+// Bound counts the sockets that Ports have opened.
+func (n *Network) Bound() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.bound
+}
+
+// Closed counts those that were closed again.
+func (n *Network) Closed() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.closed
+}
+
 // Config puts Ports into the network.
 func (n *Network) Config(c Config) Config {
 	if !c.Address.IsValid() {
@@ -45,7 +58,7 @@ func (n *Network) Config(c Config) Config {
 			return nil, err
 		}
 		s.counted = true
-		n.Bound++
+		n.bound++
 		return s, nil
 	}
 	return c
@@ -132,7 +145,7 @@ func (s *memory) close() {
 	if s.n.sockets[s.at] == s {
 		delete(s.n.sockets, s.at)
 		if s.counted {
-			s.n.Closed++
+			s.n.closed++
 		}
 	}
 }

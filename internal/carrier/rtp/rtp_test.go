@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,8 +126,16 @@ func prepare(t *testing.T) *call {
 	c.ports, err = rtp.New(c.net.Config(rtp.Config{From: 20000, To: 20100}))
 	require.NoError(t, err)
 	c.s, err = c.ports.Stream(rtp.Handlers{
-		Event:   func(e carrier.Event) { c.events = append(c.events, e) },
-		Timeout: func(e *carrier.Ended) { c.ended = e },
+		Event: func(e carrier.Event) {
+			turns.Lock()
+			defer turns.Unlock()
+			c.events = append(c.events, e)
+		},
+		Timeout: func(e *carrier.Ended) {
+			turns.Lock()
+			defer turns.Unlock()
+			c.ended = e
+		},
 	})
 	require.NoError(t, err)
 	c.to = netip.AddrPortFrom(here, c.s.Port())
@@ -139,6 +148,8 @@ func prepare(t *testing.T) *call {
 func answered(t *testing.T, p rtp.Params) *call {
 	c := prepare(t)
 	c.s.Media().Tap(func(k carrier.Tick) {
+		turns.Lock()
+		defer turns.Unlock()
 		c.ticks = append(c.ticks, carrier.Tick{At: k.At})
 		c.agent, c.caller = append(c.agent, k.Agent[:]...), append(c.caller, k.Caller[:]...)
 	})
@@ -146,7 +157,9 @@ func answered(t *testing.T, p rtp.Params) *call {
 	go func() {
 		var f carrier.Frame
 		for c.s.Media().ReadFrame(&f) == nil {
+			turns.Lock()
 			c.heard = append(c.heard, f)
+			turns.Unlock()
 		}
 	}()
 	return c
@@ -155,8 +168,13 @@ func answered(t *testing.T, p rtp.Params) *call {
 // bubble runs f in virtual time and closes the call's ports before the bubble ends.
 func bubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 
+// turns orders what the lane writes down and what the test looks at while time does not pass.
+var turns sync.Mutex
+
 // wait lets time pass.
 func wait(d time.Duration) {
+	turns.Lock() // what the test has read, it has read before
+	turns.Unlock()
 	time.Sleep(d)
 	synctest.Wait()
 }
