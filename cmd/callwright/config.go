@@ -49,6 +49,7 @@ type serving struct {
 	MetricsAddr          string          `group:"Addresses" placeholder:"HOST:PORT" help:"Loopback address where Prometheus may fetch /metrics. Default: nowhere."`
 	PublicURL            string          `group:"Addresses" placeholder:"URL" help:"Address that clients reach REST by, shown in recording_url. Default: the address of the request."`
 	CORSOrigin           []string        `group:"Addresses" name:"cors-origin" placeholder:"ORIGIN" help:"Web page that browsers may let use REST, such as https://app.example.com; repeatable (environment: comma-separated). * lets in every page. Default: none."`
+	TrustedProxy         []string        `group:"Addresses" placeholder:"CIDR" help:"Network of a proxy in front of this server, such as 10.0.0.0/8; repeatable (environment: comma-separated). Behind it the client's address is taken from X-Forwarded-For or Forwarded. Default: none."`
 	RateLimit            int             `group:"Limits" default:"100" placeholder:"N" help:"Requests that a caller may make in any 60 seconds over REST; 0: no limit. Default: ${default}."`
 	MCPRateLimit         int             `group:"Limits" name:"mcp-rate-limit" default:"60" placeholder:"N" help:"Requests that a key may make in any 60 seconds to the tool server for assistants; 0: no limit. Default: ${default}."`
 	DrainTimeout         time.Duration   `group:"Limits" placeholder:"TIME" help:"How long calls in progress may go on after a stop signal; a second signal ends them at once. Default: 30m, with dev 10s."`
@@ -148,6 +149,9 @@ func (s serving) validate() error {
 		if origin != "*" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+u.Host || u.Host == "") {
 			return errorf("--cors-origin must look like https://app.example.com, without a path, or be *")
 		}
+	}
+	if _, err := s.trustedProxies(); err != nil {
+		return err
 	}
 	for _, step := range s.WebhookBackoff {
 		if step < 0 {

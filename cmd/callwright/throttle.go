@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"github.com/callwright/callwright/internal/throttle"
@@ -22,4 +23,20 @@ func (g *ground) throttle(name string, limit int) *throttle.Log {
 		return v, err
 	}
 	return throttle.NewShared(limit, time.Minute, take, g.log)
+}
+
+// trustedProxies reads the networks of --trusted-proxy; an address alone is a network of one.
+func (s serving) trustedProxies() ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	for _, text := range s.TrustedProxy {
+		p, err := netip.ParsePrefix(text)
+		if a, aerr := netip.ParseAddr(text); aerr == nil {
+			p, err = a.Prefix(a.BitLen())
+		}
+		if err != nil {
+			return nil, errorf("--trusted-proxy must look like 10.0.0.0/8 or 10.0.0.7")
+		}
+		all = append(all, p.Masked())
+	}
+	return all, nil
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 
 	v1 "github.com/callwright/callwright/gen/callwright/v1"
 	"github.com/callwright/callwright/internal/fault"
@@ -53,7 +54,11 @@ func (c *calls) GetCall(ctx context.Context, r *v1.GetCallRequest) (*v1.GetCallR
 		<-c.release
 	}
 	who, _ := ctx.Value(principal{}).(string)
-	return &v1.GetCallResponse{Call: &v1.Call{Id: r.GetId(), WorkspaceId: who}}, nil
+	from := ""
+	if r.GetId() == "origin" {
+		from = strings.Join(metadata.ValueFromIncomingContext(ctx, "client-address"), " ")
+	}
+	return &v1.GetCallResponse{Call: &v1.Call{Id: r.GetId(), WorkspaceId: who, From: from}}, nil
 }
 
 func (*calls) DeleteCall(context.Context, *v1.DeleteCallRequest) (*v1.DeleteCallResponse, error) {

@@ -16,7 +16,7 @@ func (s *Server) interceptors() []around {
 		recovers,                       // inside faults: a panic is one more error to it
 		deadline(s.c.Deadline),         // bounds everything that may touch the database, authentication included
 		version,                        // needs no credential to be told
-		origin,                         // before anything that counts by address
+		origins(s.c.TrustedProxies),    // before anything that counts by address
 		authenticate(s.c.Authenticate), // from here on there is a principal
 		storable,                       // last: REST has refused such texts already, gRPC and the tool server have not
 	}

@@ -37,6 +37,7 @@ func (s *Server) Mount(pattern string, h http.Handler) {
 }
 
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	proxies(s.c.TrustedProxies).resolve(r)
 	if h, ok := s.mounts.exact[r.URL.Path]; ok {
 		h.ServeHTTP(w, r)
 		return

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,6 +56,10 @@ type Config struct {
 	Metrics *prometheus.Registry
 	// Reflection lets gRPC clients ask for the schema without a credential.
 	Reflection bool
+
+	// TrustedProxies are the networks of proxies in front of the listeners: behind them the client's address is taken from
+	// X-Forwarded-For or Forwarded. Defaults to none.
+	TrustedProxies []netip.Prefix
 
 	// Deadline bounds each unary call on this side. Defaults to 10 s.
 	Deadline time.Duration
