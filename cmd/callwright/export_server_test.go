@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
 	"github.com/callwright/callwright/internal/call"
@@ -21,6 +22,8 @@ type Parts struct {
 	Recordings *call.Recordings
 	Egress     *egress.Client
 	Log        *slog.Logger
+	// PublicURL is the address that answers name. Defaults to that of the request.
+	PublicURL string
 }
 
 // NewServer is the program's server on free ports and with no limit of requests; no call engine runs. wrap, if there is
@@ -28,7 +31,8 @@ type Parts struct {
 func NewServer(p Parts, wrap func(grpc.ServiceRegistrar) grpc.ServiceRegistrar) *server.Server {
 	h := &house{
 		ground:     &ground{log: p.Log, key: p.Key, db: p.DB, identity: p.Identity},
-		serving:    serving{HTTPAddr: "127.0.0.1:0", GRPCAddr: "127.0.0.1:0"},
+		serving:    serving{HTTPAddr: "127.0.0.1:0", GRPCAddr: "127.0.0.1:0", PublicURL: p.PublicURL},
+		metrics:    prometheus.NewRegistry(),
 		recordings: p.Recordings,
 		egress:     p.Egress,
 	}

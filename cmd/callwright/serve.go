@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -73,6 +74,7 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 		return err
 	}
 	defer g.close()
+	slog.SetDefault(g.log) // also for what libraries write to the standard log
 	drain, now, release := signals(ctx, g.log)
 	defer release()
 
@@ -153,16 +155,18 @@ func (h *house) register(r grpc.ServiceRegistrar) {
 
 // newServer serves the services that register adds, and mounts what is served over HTTP.
 func (h *house) newServer(register func(grpc.ServiceRegistrar)) *server.Server {
+	trusted, _ := h.serving.trustedProxies() // validate has seen them
 	s := server.New(server.Config{
-		Register:     register,
-		Authenticate: h.authenticate,
-		Ready:        h.db.Ping,
-		HTTPAddr:     h.serving.HTTPAddr,
-		GRPCAddr:     h.serving.GRPCAddr,
-		MetricsAddr:  h.serving.MetricsAddr,
-		Metrics:      h.metrics,
-		Reflection:   h.serving.GRPCReflection,
-		Log:          h.log,
+		Register:       register,
+		Authenticate:   h.authenticate,
+		Ready:          h.db.Ping,
+		HTTPAddr:       h.serving.HTTPAddr,
+		GRPCAddr:       h.serving.GRPCAddr,
+		MetricsAddr:    h.serving.MetricsAddr,
+		Metrics:        h.metrics,
+		Reflection:     h.serving.GRPCReflection,
+		TrustedProxies: trusted,
+		Log:            h.log,
 	})
 	h.mountPages(s, rest.New(rest.Config{
 		Conn:      s.Conn(),
@@ -171,6 +175,7 @@ func (h *house) newServer(register func(grpc.ServiceRegistrar)) *server.Server {
 		RateLimit: h.serving.RateLimit,
 		Throttle:  h.throttle("rest", h.serving.RateLimit),
 		Caller:    s.Caller,
+		Metrics:   h.metrics,
 		Log:       h.log,
 	}))
 	h.mountTools(s)

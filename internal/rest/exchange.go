@@ -15,6 +15,12 @@ type exchange struct {
 	head    bool   // the body is not sent
 	status  int    // of success; 0 is 200
 	wrote   bool
+	// stranger has no credential, or one that nobody has, and asks for what needs one: a service will say so, and what the
+	// request holds is not looked at before.
+	stranger bool
+	open     bool   // the method needs no credential
+	served   bool   // a service was asked
+	refused  string // error_code of an answer that no service gave
 }
 
 type exchangeKey struct{}

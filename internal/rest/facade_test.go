@@ -237,7 +237,7 @@ func TestAnswersLookAsTheSpecificationSays(t *testing.T) {
 		"the members of an inlined message stand among the others": {"GET", "/v1/calls/c1", "", 200,
 			`{"status":200,"data":` + strings.TrimSuffix(call, "}") + `,"transcript":"","transcript_object":[],` +
 				`"variables":{"a":"1","b":"2"},"dialed_at":null,"answered_at":null,"ended_at":null,"latency":null,` +
-				`"analysis":null,"content_redacted":false,"redaction_reason":null,"content_deleted_at":null}}`},
+				`"analysis":null,"content_redacted":false,"redaction_reason":null,"content_deleted_at":null,"answered_by_reason":null,"recording_consent":null}}`},
 		"a deleted call is a message": {"DELETE", "/v1/call/c1", "", 200, `{"status":200,"message":"Call deleted"}`},
 		"a page shows every number": {"GET", "/v1/agents?limit=5", "", 200,
 			`{"status":200,"data":[],"pagination":{"offset":0,"limit":5,"total":0,"has_more":false}}`},

@@ -38,12 +38,13 @@ func refuseMethod(w http.ResponseWriter, allow string) {
 func (h *handler) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request,
 	err error) {
 	if b, ok := r.Body.(*body); ok && b.fault != nil {
-		refuse(w, b.fault)
+		h.refuse(w, r, b.fault)
 		return
 	}
 	f := fault.FromStatus(err)
 	if sent := r.Form[rawQuery]; len(sent) > 1 && sent[1] != "" { // the parser of queries left the name of a parameter
-		f = f.With("path", sent[1])
+		h.refuse(w, r, f.With("path", sent[1]))
+		return
 	}
 	if f.Kind == fault.Internal && f.Err != nil { // else the service has logged it
 		h.log.ErrorContext(ctx, "request failed", "request_id", exchangeOf(r.Context()).id, "err", err)
@@ -77,6 +78,9 @@ type failure struct {
 
 // refuse answers with a fault.
 func refuse(w http.ResponseWriter, f *fault.Error) {
+	if x, ok := w.(*exchange); ok && !x.served {
+		x.refused = f.Code
+	}
 	h := w.Header()
 	switch f.Kind {
 	case fault.Unauthenticated:

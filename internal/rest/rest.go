@@ -12,7 +12,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
@@ -40,6 +42,8 @@ type Config struct {
 	// nobody has; its requests count against the client's address. Defaults to taking each token as its own caller, which
 	// is for tests only: made-up tokens would evade the limit.
 	Caller func(ctx context.Context, token string) (string, error)
+	// Metrics is where refusals are counted. Defaults to nowhere.
+	Metrics prometheus.Registerer
 	// Log gets what no service could log. Defaults to slog.Default().
 	Log *slog.Logger
 }
@@ -47,18 +51,22 @@ type Config struct {
 type handler struct {
 	conn      grpc.ClientConnInterface
 	public    string
+	caller    func(ctx context.Context, token string) (string, error)
 	throttle  *gate // nil when there is no limit
 	log       *slog.Logger
 	origins   origins
 	reference *referencePages
 	envelopes map[string]*callwrightv1.Rest
 	surfaces  map[string]surface // by the first segment behind /v1
+	open      map[string]bool    // GET /v1/path of methods that need no credential
+	unserved  unserved
 }
 
 // New builds the handler of everything under /v1 and its aliases. It panics when two bindings of the proto contradict each
 // other, which no input can bring about.
 func New(c Config) http.Handler {
-	h := &handler{conn: c.Conn, public: strings.TrimRight(c.PublicURL, "/"), log: c.Log, origins: c.Origins, envelopes: envelopes()}
+	h := &handler{conn: noting{c.Conn}, public: strings.TrimRight(c.PublicURL, "/"), caller: c.Caller, log: c.Log,
+		origins: c.Origins, envelopes: envelopes(), open: openRoutes(), unserved: newUnserved(c.Metrics)}
 	h.reference = newReferencePages(h.public)
 	if h.log == nil {
 		h.log = slog.Default()
@@ -79,6 +87,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Service-Version", Version)
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Cache-Control", "no-store")
+	defer h.note(x, r, time.Now())
 	defer h.recovers(x, r)
 	if h.origins.answer(x, r) {
 		return
@@ -88,21 +97,25 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if h.throttle != nil {
-		if f := h.throttle.admit(head, r); f != nil {
+		if f := h.throttle.admit(x, r); f != nil {
 			refuse(x, f)
 			return
 		}
+	} else {
+		x.stranger = bearer(r) == ""
 	}
 	path, f := readPath(r.URL)
-	if f == nil {
+	x.open = h.open[r.Method+" "+path]
+	x.stranger = x.stranger && !x.open && h.caller != nil
+	if f == nil && !x.stranger {
 		_, f = parseQuery(r.URL.RawQuery)
 	}
-	if f == nil && r.ContentLength > maxBody {
+	if f == nil && !x.stranger && r.ContentLength > maxBody {
 		drain(r, r.Body)
 		f = errTooLarge
 	}
 	if f != nil {
-		refuse(x, f)
+		h.refuse(x, r, f)
 		return
 	}
 	h.route(x, h.inner(x, r, path))
@@ -128,7 +141,7 @@ func (h *handler) inner(x *exchange, r *http.Request, path string) *http.Request
 			q.Header["Service-Version"][i] = "unknown" // the gateway would drop one that is not ASCII, and it be absent
 		}
 	}
-	if r.Body != nil && r.Body != http.NoBody {
+	if r.Body != nil && r.Body != http.NoBody && !x.stranger {
 		q.Body = bodyOf(r)
 	} else {
 		q.Body = &body{ReadCloser: http.NoBody}
@@ -137,7 +150,10 @@ func (h *handler) inner(x *exchange, r *http.Request, path string) *http.Request
 	q.Header.Del("Content-Type")
 	q.Header.Del("Accept")
 	q.PostForm = url.Values{}
-	q.Form = url.Values{rawQuery: {r.URL.RawQuery}}
+	q.Form = url.Values{}
+	if !x.stranger {
+		q.Form[rawQuery] = []string{r.URL.RawQuery}
+	}
 	return q
 }
 

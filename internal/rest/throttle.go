@@ -58,35 +58,36 @@ func newGate(c Config) *gate {
 	return &gate{log: log, failed: throttle.New(log.Limit, span), caller: c.Caller, start: time.Now()}
 }
 
-// take counts a request against its caller.
-func (g *gate) take(r *http.Request) throttle.Verdict {
+// take counts a request against its caller; stranger tells that its credential is missing or nobody's.
+func (g *gate) take(r *http.Request) (v throttle.Verdict, stranger bool) {
 	g.sweep()
 	addr := throttle.Address(r.RemoteAddr)
 	token := bearer(r)
 	if token == "" {
-		return g.log.Take(r.Context(), addr)
+		return g.log.Take(r.Context(), addr), true
 	}
 	sum := sha256.Sum256([]byte(token))
 	if name, ok := g.ownerOf(sum); ok {
-		return g.log.Take(r.Context(), name)
+		return g.log.Take(r.Context(), name), false
 	}
 	if g.caller == nil {
-		return g.log.Take(r.Context(), string(sum[:]))
+		return g.log.Take(r.Context(), string(sum[:])), false
 	}
 	if v := g.failed.Look(addr); !v.OK {
-		return v
+		return v, true
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	name, err := g.caller(ctx, token)
 	if err != nil {
-		if fault.From(err).Kind == fault.Unauthenticated { // else nobody could be asked
+		stranger = fault.From(err).Kind == fault.Unauthenticated // else nobody could be asked
+		if stranger {
 			g.failed.Take(r.Context(), addr)
 		}
-		return g.log.Take(r.Context(), addr)
+		return g.log.Take(r.Context(), addr), stranger
 	}
 	g.remember(sum, name)
-	return g.log.Take(r.Context(), name)
+	return g.log.Take(r.Context(), name), false
 }
 
 // sweep forgets idle tokens, at most once in a span.
@@ -141,8 +142,10 @@ func bearer(r *http.Request) string {
 var errRate = fault.New(fault.TooMany, "rate_limited", "too many requests in the last 60 seconds")
 
 // admit counts the request and writes the RateLimit headers; it is nil when the request may go on.
-func (g *gate) admit(h http.Header, r *http.Request) *fault.Error {
-	v := g.take(r)
+func (g *gate) admit(x *exchange, r *http.Request) *fault.Error {
+	v, stranger := g.take(r)
+	x.stranger = stranger
+	h := x.Header()
 	seconds := int(math.Ceil(v.Reset.Seconds()))
 	h.Set("Ratelimit-Limit", strconv.Itoa(g.log.Limit)) // the canonical form of the names saves Set making it
 	h.Set("Ratelimit-Remaining", strconv.Itoa(v.Remaining))
