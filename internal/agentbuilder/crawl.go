@@ -38,12 +38,20 @@ type crawl struct {
 	requests         int
 	// progress is told how far it is.
 	progress func(ctx context.Context, found, read int)
-	pause    func(context.Context, time.Duration)
+	clock
 }
+
+// clock is how long a crawl waits; tests wait less.
+type clock struct {
+	all, page time.Duration // in all, and for one request with its redirects
+	pause     func(context.Context, time.Duration)
+}
+
+var realClock = clock{all: maxTime, page: pageTime, pause: pause}
 
 func newCrawl(transport http.RoundTripper, userAgent string) *crawl {
 	c := &crawl{
-		userAgent: userAgent, robots: map[string]*robots{}, texts: map[uint64]bool{}, site: &Site{}, pause: pause,
+		userAgent: userAgent, robots: map[string]*robots{}, texts: map[uint64]bool{}, site: &Site{}, clock: realClock,
 		progress: func(context.Context, int, int) {},
 	}
 	c.pages = &http.Client{Transport: transport, CheckRedirect: c.follow}
@@ -66,7 +74,7 @@ func (c *crawl) run(parent context.Context, address string) (*Site, error) {
 		return nil, failuref("address_refused", "The address is not valid.")
 	}
 	u.Fragment, u.RawFragment = "", ""
-	ctx, cancel := context.WithTimeout(parent, maxTime)
+	ctx, cancel := context.WithTimeout(parent, c.all)
 	defer cancel()
 	if err := c.enter(ctx, u); err != nil {
 		if parent.Err() != nil {
@@ -197,7 +205,7 @@ func (c *crawl) get(ctx context.Context, u *url.URL) (*answer, error) {
 }
 
 func (c *crawl) fetch(ctx context.Context, by *http.Client, u *url.URL, most int64) (*answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, pageTime)
+	ctx, cancel := context.WithTimeout(ctx, c.page)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {

@@ -10,7 +10,10 @@ import (
 func (w *Worker) At(f func(point string)) { w.at = f }
 
 // Pause replaces the waiting between requests.
-func (w *Worker) Pause(f func(context.Context, time.Duration)) { w.pause = f }
+func (w *Worker) Pause(f func(context.Context, time.Duration)) { w.clock.pause = f }
+
+// Hurry shortens the time for a site, and for each of its pages.
+func (w *Worker) Hurry(all, page time.Duration) { w.clock.all, w.clock.page = all, page }
 
 // Read reads one document.
 func Read(at, contentType string, body []byte) (Page, Facts, error) {

@@ -123,7 +123,7 @@ func withoutTracking(q url.Values) string {
 var (
 	notAPageName = regexp.MustCompile(`(?i)\.(pdf|jpe?g|png|gif|webp|avif|svg|ico|css|js|mjs|json|xml|rss|atom|txt|zip|gz|rar|7z|exe|dmg|apk|mp[34]|m4a|wav|ogg|avi|mov|webm|docx?|xlsx?|pptx?|csv|ics|woff2?|ttf|eot)$`)
 	noContent    = regexp.MustCompile(`(?i)/(wp-admin|wp-json|wp-login|xmlrpc|feed|rss|cart|basket|checkout|warenkorb|kasse|panier|carrito|login|log-in|signin|sign-in|signup|register|logout|account|my-account|konto|password|search|suche|recherche|cgi-bin|cdn-cgi|api|print|share|compare|wishlist|unsubscribe)(/|$)`)
-	calendar     = regexp.MustCompile(`/(19|20)\d\d/(0?[1-9]|1[0-2])(/|$)|[?&](month|year|date|day|week|page|p|sort|order|filter|offset|start)=`)
+	calendar     = regexp.MustCompile(`/(19|20)\d\d/(0?[1-9]|1[0-2])(/|\?|$)|[?&](month|year|date|day|week|page|p|sort|order|filter|offset|start)=`)
 	digits       = regexp.MustCompile(`\d+`)
 )
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
@@ -42,9 +43,15 @@ const furniture = unseen + `, script, style, noscript, template, svg, canvas, if
 	`[role="dialog"], [role="alertdialog"], [role="search"], [class*="cookie" i], [id*="cookie" i], [class*="consent" i], ` +
 	`[id*="consent" i], [class*="breadcrumb" i], [class*="navbar" i], [class*="skip-link" i]`
 
+// parsing is held while a page is read: a tree takes many times the memory of its text, and jobs do not wait for each
+// other's networks.
+var parsing sync.Mutex
+
 // read turns an HTML document into Markdown, facts and links. Whatever strangers wrote, it ends: the parser bounds how deep
 // elements nest, and a document that breaks a library counts as unreadable.
 func read(at *url.URL, contentType string, body []byte) (r *reading, err error) {
+	parsing.Lock()
+	defer parsing.Unlock()
 	defer func() {
 		if broken := recover(); broken != nil {
 			r, err = nil, fmt.Errorf("read %s: %v", at.Host, broken)
@@ -68,6 +75,7 @@ func read(at *url.URL, contentType string, body []byte) (r *reading, err error) 
 	r.page.Ignored = hiddenOrders(doc)
 	doc.Find(furniture).Not("html, body").Remove()
 	flatten(doc)
+	trim(root, &room{nodes: 20_000, text: 8 * maxPageText})
 	markdown, err := toMarkdown.ConvertNode(root)
 	if err != nil {
 		return nil, fmt.Errorf("write the page as Markdown: %w", err)
@@ -171,6 +179,26 @@ func hiddenOrders(doc *goquery.Document) []string {
 	}
 	comments(doc.Nodes[0])
 	return all
+}
+
+// room is how much of a tree is kept: far more than what its text is clipped to, far less than a page can be.
+type room struct{ nodes, text int }
+
+// trim takes away what comes when there is no room left.
+func trim(n *html.Node, left *room) {
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		if left.nodes <= 0 || left.text <= 0 {
+			n.RemoveChild(c)
+		} else {
+			left.nodes--
+			if c.Type == html.TextNode {
+				left.text -= len(c.Data)
+			}
+			trim(c, left)
+		}
+		c = next
+	}
 }
 
 // dropOrders takes out of all texts of the page what gives orders to a machine.

@@ -39,8 +39,7 @@ type Worker struct {
 	Config
 	// at, of tests, is told what comes next.
 	at func(point string)
-	// pause is the crawl's; tests do not wait.
-	pause func(context.Context, time.Duration)
+	clock clock
 }
 
 // NewWorker returns the worker of Build.
@@ -49,7 +48,7 @@ func NewWorker(c Config) *Worker {
 		c.Log = slog.Default()
 	}
 	c.UserAgent = orElse(c.UserAgent, robotName+" (+https://github.com/callwright/callwright)")
-	return &Worker{Config: c, at: func(string) {}, pause: pause}
+	return &Worker{Config: c, at: func(string) {}, clock: realClock}
 }
 
 const (
@@ -114,7 +113,7 @@ func (w *Worker) read(ctx context.Context, row *ent.AgentBuild) error {
 	}
 	w.at("read")
 	c := newCrawl(w.Egress.CrawlTransport(), w.UserAgent)
-	c.pause = w.pause
+	c.clock = w.clock
 	c.progress = func(ctx context.Context, found, read int) {
 		w.at("page")
 		// Only for those who watch: what counts is written at the end.
