@@ -68,7 +68,15 @@ func TestEveryFieldKeepsItsRange(t *testing.T) {
 	list := in{ok: []any{[]string{}, []string{"a"}, items(50, "x"), []string{long(20_000)}},
 		bad: []any{items(51, "x"), []string{""}, []string{" "}, []string{long(20_001)}, []string{"a\x00"}}, says: "must"}
 
+	desks := map[string]string{}
+	for i := range 21 {
+		desks[fmt.Sprintf("desk %d", i)] = "+15551230001"
+	}
+
 	cases := map[string]in{
+		"transfer_numbers": {ok: []any{map[string]string{}, map[string]string{"front desk": "+15551230001", long(64): "+4930123456"}},
+			bad: []any{desks, map[string]string{"": "+15551230001"}, map[string]string{long(65): "+15551230001"}, map[string]string{"a": "911"},
+				map[string]string{"a": ""}, map[string]string{"a": "+15551230001", " a ": "+15551230001"}}, says: "transfer_numbers"},
 		"name":   {ok: []any{"x", long(128), " x "}, bad: []any{"", "  ", long(129), "a\x00b"}, says: "must"},
 		"status": one("active", "inactive", "draft"), "modality": one("voice", "chat", "email"),
 		"tone_of_voice": one("Professional", "Friendly", "Casual", "Formal"), "len_resp": one("short", "medium", "long"),

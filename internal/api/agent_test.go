@@ -69,6 +69,8 @@ func full(t testing.TB) *callwrightv1.Agent {
 		f := m.Descriptor().Fields().Get(i)
 		switch {
 		case given[string(f.Name())]:
+		case f.IsMap():
+			m.Mutable(f).Map().Set(protoreflect.ValueOfString("key").MapKey(), protoreflect.ValueOfString(string(f.Name())))
 		case f.IsList():
 			m.Mutable(f).List().Append(protoreflect.ValueOfString(string(f.Name())))
 		case f.Kind() == protoreflect.StringKind:

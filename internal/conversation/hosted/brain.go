@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -143,6 +144,20 @@ func (w *writing) run(ctx context.Context, client *openai.Client, chat openai.Ch
 		}
 	}
 	return say(cutter.Rest())
+}
+
+var verdict = openai.Schema{Name: "verdict", JSON: json.RawMessage(`{"type":"object","additionalProperties":false,
+	"required":["who"],"properties":{"who":{"type":"string","enum":["` + strings.Join(conversation.Classes, `","`) + `"]}}}`)}
+
+// Classify is that of conversation.Classifier.
+func (b *Brain) Classify(ctx context.Context, _ conversation.Script, heard string) (string, error) {
+	answer, err := b.first.Complete(ctx, openai.Prompt{System: conversation.ClassifyPrompt, User: "Who is speaking?", Data: heard}, verdict)
+	if err != nil {
+		return "", err
+	}
+	var said struct{ Who string }
+	err = json.Unmarshal(answer, &said)
+	return said.Who, err
 }
 
 // What is said to the model in place of the other side.
