@@ -123,7 +123,7 @@ func (r *ringing) take(accept func(context.Context, carrier.Offer) carrier.Decis
 	reply, tooShort := r.leg.timer.ask(r.req)
 	if tooShort {
 		res := r.response(422, "Session Interval Too Small")
-		res.AppendHeader(generic("Min-SE", seconds(minSessionExpires)))
+		res.AppendHeader(generic("Min-SE", seconds(r.leg.timer.least())))
 		r.line.respond(r.tx, res)
 		r.leg.abandon(refusal(422, 0))
 		return

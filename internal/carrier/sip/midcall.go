@@ -116,7 +116,7 @@ func (l *leg) change(req *sip.Request) (res *sip.Response, spoken *sdp.Session, 
 	reply, tooShort := l.timer.ask(req)
 	if tooShort {
 		res = sip.NewResponseFromRequest(req, 422, "Session Interval Too Small", nil)
-		res.AppendHeader(generic("Min-SE", seconds(minSessionExpires)))
+		res.AppendHeader(generic("Min-SE", seconds(l.timer.least())))
 		return res, nil, nil
 	}
 	switch {

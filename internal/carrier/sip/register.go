@@ -135,3 +135,12 @@ func (r *registration) granted(res *sip.Response, asked int) time.Duration {
 	}
 	return time.Duration(max(n, 10)) * time.Second
 }
+
+// Registration tells how it stands with a trunk's registration: "registered", "not registered: …", or "" before anything
+// is known and for trunks that are not registered at.
+func (c *Carrier) Registration(name string) string {
+	if t := c.named(name, ""); t != nil {
+		return t.registration()
+	}
+	return ""
+}

@@ -69,6 +69,9 @@ type Config struct {
 	InviteRate float64
 	// Silence is how long a trunk may not answer at all before the next one is tried. Defaults to 6 s.
 	Silence time.Duration
+	// SessionExpires is how long a call may live without a sign of life of its other side, which is asked for at half of
+	// it; MinSession is the least that is agreed to (RFC 4028). Default to 30 minutes and 90 s.
+	SessionExpires, MinSession time.Duration
 	// UserAgent is what we call ourselves. Defaults to Callwright.
 	UserAgent string
 	// Log hears of trunks and of calls' ids, never of numbers. Defaults to slog.Default().
@@ -113,6 +116,8 @@ func New(cfg Config) (*Carrier, error) {
 	cfg.MaxCalls = cmp.Or(cfg.MaxCalls, 1000)
 	cfg.InviteRate = cmp.Or(cfg.InviteRate, 300)
 	cfg.Silence = cmp.Or(cfg.Silence, 6*time.Second)
+	cfg.SessionExpires = cmp.Or(cfg.SessionExpires, 30*time.Minute)
+	cfg.MinSession = cmp.Or(cfg.MinSession, 90*time.Second)
 	cfg.UserAgent = cmp.Or(cfg.UserAgent, "Callwright")
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	if len(cfg.Trunks) == 0 {

@@ -10,13 +10,6 @@ import (
 	"github.com/emiago/sipgo/sip"
 )
 
-const (
-	// sessionExpires is how long a call may live without a sign of life, in seconds (RFC 4028).
-	sessionExpires = 1800
-	// minSessionExpires is the least that we agree to.
-	minSessionExpires = 90
-)
-
 // sessionTimer is the session timer of a leg: both sides find out when the other one is gone.
 type sessionTimer struct {
 	leg *leg
@@ -29,10 +22,14 @@ type sessionTimer struct {
 	stopped  bool
 }
 
+// wish and least are the durations of the settings, in seconds.
+func (s *sessionTimer) wish() int  { return int(s.leg.line.c.SessionExpires / time.Second) }
+func (s *sessionTimer) least() int { return int(s.leg.line.c.MinSession / time.Second) }
+
 // offer puts our wish into an INVITE. min is what the other side asked for at least; 0 for nothing.
 func (s *sessionTimer) offer(req *sip.Request, min int) {
-	req.AppendHeader(generic("Session-Expires", strconv.Itoa(max(sessionExpires, min))))
-	req.AppendHeader(generic("Min-SE", strconv.Itoa(max(minSessionExpires, min))))
+	req.AppendHeader(generic("Session-Expires", strconv.Itoa(max(s.wish(), min))))
+	req.AppendHeader(generic("Min-SE", strconv.Itoa(max(s.least(), min))))
 }
 
 // again puts what is agreed on into a refresh of ours.
@@ -41,7 +38,7 @@ func (s *sessionTimer) again(req *sip.Request) {
 	defer s.mu.Unlock()
 	if s.interval > 0 {
 		req.AppendHeader(generic("Session-Expires", strconv.Itoa(int(s.interval.Seconds()))+";refresher=uac"))
-		req.AppendHeader(generic("Min-SE", strconv.Itoa(minSessionExpires)))
+		req.AppendHeader(generic("Min-SE", strconv.Itoa(s.least())))
 	}
 }
 
@@ -52,7 +49,7 @@ func (s *sessionTimer) answer(res *sip.Response) {
 	s.learn(res)
 	expires, refresher := sessionExpiresOf(res)
 	if s.interval, s.ours = 0, false; expires != 0 {
-		s.interval, s.ours = time.Duration(max(expires, minSessionExpires))*time.Second, refresher != "uas"
+		s.interval, s.ours = time.Duration(max(expires, s.least()))*time.Second, refresher != "uas"
 	}
 }
 
@@ -68,9 +65,9 @@ func (s *sessionTimer) ask(req *sip.Request) (reply string, tooShort bool) {
 		return "", false
 	}
 	if expires == 0 {
-		expires = max(sessionExpires, deltaSeconds(header(req, "min-se")))
+		expires = max(s.wish(), deltaSeconds(header(req, "min-se")))
 	}
-	if expires < minSessionExpires {
+	if expires < s.least() {
 		return "", true
 	}
 	if refresher == "" {

@@ -41,7 +41,7 @@ func StartSippAt(t testing.TB, port int, scenario, peer string, args ...string) 
 	s := &Sipp{Port: port, t: t, dir: t.TempDir(), done: make(chan struct{})}
 	all := []string{
 		"-sf", path, "-i", "127.0.0.1", "-p", fmt.Sprint(port), "-m", "1", "-nostdin", "-timeout", "40s", "-timeout_error",
-		"-mi", "127.0.0.1", "-min_rtp_port", fmt.Sprint(FreePort(t)),
+		"-mi", "127.0.0.1", "-mp", fmt.Sprint(FreePort(t)),
 		"-trace_err", "-error_file", filepath.Join(s.dir, "errors"), "-trace_msg", "-message_file", filepath.Join(s.dir, "messages"),
 	}
 	all = append(all, args...)
@@ -75,6 +75,11 @@ func (s *Sipp) listening() {
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		text, err := os.ReadFile("/proc/net/udp")
 		tcp, _ := os.ReadFile("/proc/net/tcp")
+		select {
+		case <-s.done:
+			s.t.Fatalf("sipp ended at once: %s", s.Trace())
+		default:
+		}
 		if err != nil {
 			time.Sleep(time.Second) // not Linux
 			return
@@ -106,5 +111,13 @@ func (s *Sipp) Trace() string {
 	if len(messages) > 12000 {
 		messages = messages[len(messages)-12000:]
 	}
-	return string(errors) + "\n" + string(messages)
+	said := ""
+	select {
+	case <-s.done: // it draws screens while it runs
+		if len(errors) == 0 && len(messages) == 0 {
+			said = s.out.String()
+		}
+	default:
+	}
+	return string(errors) + "\n" + string(messages) + said
 }
