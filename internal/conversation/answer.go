@@ -26,7 +26,7 @@ const (
 	answerMost     = 20 * time.Second        // and this one in any case
 	answerWords    = 9                       // or so many words leave doubt
 	judgingTime    = 30 * time.Second
-	judgedTurns    = 3 // of the other side, or two when it let the agent finish: machines go on
+	judgedTurns    = 6 // of the other side, or two when it let the agent finish: machines go on
 )
 
 // ReasonFax ends a call that a fax machine or a modem answered, or made.
@@ -101,11 +101,11 @@ func (t *talk) detectAnswer(ctx context.Context) {
 	if !a.judging {
 		return
 	}
-	unknown := t.ear.waiting != nil || t.ear.current != nil // words that explain a beep
+	unknown := t.ear.waiting != nil || t.ear.current != nil || a.doubt != nil // words that explain a beep
 	switch {
 	case a.beeping && unknown && a.beeped == 0:
 		a.beeped = t.now
-	case a.beeping && !unknown, a.beeped > 0 && (!unknown || t.now-a.beeped >= answerTextLong):
+	case a.beeping && !unknown, a.beeped > 0 && a.doubt == nil && (!unknown || t.now-a.beeped >= answerTextLong):
 		t.verdict(ctx, AnsweredByVoicemail, "a beep")
 		return
 	}
@@ -113,7 +113,7 @@ func (t *talk) detectAnswer(ctx context.Context) {
 		a.judging = false
 		return
 	}
-	if t.phase != phaseAnswer || a.doubt != nil || a.beeped > 0 {
+	if t.phase != phaseAnswer || a.beeped > 0 || a.doubt != nil && t.ear.current == nil {
 		return
 	}
 	switch current, waiting := t.ear.current, t.ear.waiting; {
@@ -195,6 +195,8 @@ func (t *talk) afterAnswer(ctx context.Context, u *utterance) bool {
 	if t.answer.judging && u.text != "" {
 		if who := classify(u.text, false); who != "" {
 			t.verdict(ctx, who, "the words of an announcement")
+		} else if t.answer.beeped > 0 && t.askModel(ctx, u) {
+			return true // a screening service beeps too
 		} else if t.answer.beeped > 0 {
 			t.verdict(ctx, AnsweredByVoicemail, "a beep after an announcement")
 		} else if t.judgedHuman(ctx, u) {
@@ -234,12 +236,11 @@ func (t *talk) judgedHuman(ctx context.Context, u *utterance) bool {
 	if t.ear.count >= judgedTurns || t.ear.count >= 2 && t.listenedTo() {
 		t.answer.judging = false
 	}
-	if first && t.answer.doubt == nil && !wordless(u.text) && u.last-u.start > answerShort &&
-		len(plainWords(u.text)) >= answerWords && t.askModel(ctx, u) {
+	asked := t.askModel(ctx, u)
+	if asked && first && u.last-u.start > answerShort && len(plainWords(u.text)) >= answerWords {
 		return true
 	}
 	if first {
-		t.answer.doubt = nil
 		t.judgeByRules(ctx, u)
 		return true
 	}

@@ -9,7 +9,8 @@ import (
 
 // Classifier is a Speech, or a Cascade's Brain, whose model can tell who speaks from the first words, for those that the
 // rules say nothing about. It returns one of Classes; an error or anything else leaves it to the rules. It has a second
-// and a half: the person, if it is one, waits for an answer.
+// and a half. After long words the greeting waits for it; after few, which are mostly a person's, nobody waits, and a
+// machine found out cuts the greeting.
 type Classifier interface {
 	Classify(ctx context.Context, s Script, heard string) (string, error)
 }
@@ -37,7 +38,10 @@ func (c Cascade) Classify(ctx context.Context, s Script, heard string) (string, 
 	return "", ErrNoClassifier
 }
 
-// doubtTime bounds a Classifier; the greeting waits for it.
+// doubtWords are enough for a doubt.
+const doubtWords = 4
+
+// doubtTime bounds a Classifier.
 const doubtTime = 1500 * time.Millisecond
 
 // opinion is what a Classifier said about an utterance.
@@ -46,8 +50,11 @@ type opinion struct {
 	who       string
 }
 
-// askModel asks the model about an utterance; false when there is none to ask. opined gets the answer.
+// askModel asks the model about an utterance if its words leave doubt; false when nobody is asked. opined gets the answer.
 func (t *talk) askModel(ctx context.Context, u *utterance) bool {
+	if t.answer.doubt != nil || wordless(u.text) || len(plainWords(u.text)) < doubtWords {
+		return false
+	}
 	model, ok := t.speech.(Classifier)
 	if c, isCascade := t.speech.(Cascade); isCascade {
 		_, ok = c.Brain.(Classifier)
@@ -76,17 +83,21 @@ func (t *talk) opined(ctx context.Context, o opinion) {
 		return
 	}
 	a.doubt = nil
-	if !a.judging || t.phase != phaseAnswer {
+	if !a.judging {
 		return
 	}
-	switch o.who {
-	case AnsweredByVoicemail, AnsweredByIVR, screening:
+	switch waits := t.phase == phaseAnswer; {
+	case o.who == AnsweredByVoicemail || o.who == AnsweredByIVR || o.who == screening:
 		t.verdict(ctx, o.who, "the model's judgement of the first words")
 		t.answered(ctx, o.utterance)
-	case AnsweredByHuman:
+	case o.who == AnsweredByHuman:
 		t.human("the model's judgement of the first words")
-		t.greet(ctx, o.utterance.text, o.utterance.last)
-	default:
+		if waits {
+			t.greet(ctx, o.utterance.text, o.utterance.last)
+		}
+	case a.beeped > 0:
+		t.verdict(ctx, AnsweredByVoicemail, "a beep after an announcement")
+	case waits:
 		t.judgeByRules(ctx, o.utterance)
 	}
 }

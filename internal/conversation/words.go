@@ -14,7 +14,7 @@ var (
 	screeningWords = []string{
 		// en
 		"state your name", "say your name", "record your name", "your name and why", "name and the reason", "name and reason",
-		"reason for your call", "reason for calling", "why you're calling", "why you are calling", "screening service",
+		"reason for your call", "reason for calling", "why you're calling", "why you are calling", "purpose of your call", "tell us your name", "call filter", "screening service",
 		"using a screening", "call assist", "call screen", "before i connect you", "person you're calling can see", "is screening",
 		// de es fr it pt nl
 		"nennen sie ihren namen", "sagen sie ihren namen", "grund ihres anrufs", "diga su nombre", "motivo de su llamada",
@@ -36,7 +36,8 @@ var (
 		"leave a message", "leave your message", "leave me a message", "leave us a message", "leave a short message", "leave a brief message",
 		"leave your name", "leave a detailed message", "take your call", "answer your call", "answer the phone right now", "come to the phone",
 		"get to the phone", "record your message", "get back to you", "call you back as soon", "return your call", "not available right now",
-		"is not available", "is unavailable", "currently unavailable", "can't talk right now", "away from my desk", "away from the phone",
+		"is not available", "is unavailable", "currently unavailable", "can not be reached", "cannot be reached", "could not be reached", "subscriber", "switched off",
+		"turned off", "try again later", "try your call again", "not in service", "been disconnected", "not been set up", "not set up", "can't talk right now", "away from my desk", "away from the phone",
 		"sorry i missed your call", "our office is closed", "our offices are closed", "outside of business hours",
 		"hinterlassen sie", "nachricht hinterlassen", "zur zeit nicht erreichbar", "zurzeit nicht erreichbar", "rufe sie zurück", "rufen sie zurück",
 		"deje su mensaje", "deja tu mensaje", "deje un mensaje", "no está disponible", "no puedo atender", "no puedo contestar",
@@ -48,6 +49,7 @@ var (
 	menuWords = regexp.MustCompile(`\b(press|dial|enter|push|drücken sie|wählen sie|pulse|oprima|presione|marque|appuyez sur|tapez|premere|prema|premi|digiti|tecle|pressione|digite|toets|druk op|kies)\s+` +
 		`(or\s+say\s+)?(the\s+|die\s+|el\s+|la\s+|le\s+|o\s+|il\s+|een\s+)?([0-9*#]|one|two|three|four|five|six|seven|eight|nine|zero|star|pound|eins|zwei|drei|vier|null|uno|dos|tres|cero|un|deux|trois|due|tre|um|dois|três|twee|drie)\b`)
 	menuPhrases = []string{
+		"star key", "pound key", "hash key", "lines are busy", "in the queue", "in line", "for english", "you have selected", "followed by the",
 		"main menu", "following options", "following menu", "our menu", "menu options", "options have changed", "your party's extension",
 		"extension at any time", "dial by name", "listen carefully", "para español", "call may be recorded", "call may be monitored",
 		"calls may be recorded", "calls are recorded", "call is being recorded", "your call is important", "next available agent",
