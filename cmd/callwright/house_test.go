@@ -36,26 +36,40 @@ type house struct {
 
 func open(t *testing.T, db *store.DB) *house { return openWith(t, db, nil) }
 
+// openAt is open for a house that the world knows by an address.
+func openAt(t *testing.T, db *store.DB, public string) *house {
+	t.Helper()
+	return openParts(t, db, nil, func(_ *identity.Config, p *main.Parts) { p.PublicURL = public })
+}
+
 // openWith wraps the registrar that the services are added to, if wrap is given; change sets what identity may do.
 func openWith(t *testing.T, db *store.DB, wrap func(grpc.ServiceRegistrar) grpc.ServiceRegistrar,
 	change ...func(*identity.Config)) *house {
+	t.Helper()
+	return openParts(t, db, wrap, func(c *identity.Config, _ *main.Parts) {
+		for _, f := range change {
+			f(c)
+		}
+	})
+}
+
+func openParts(t *testing.T, db *store.DB, wrap func(grpc.ServiceRegistrar) grpc.ServiceRegistrar,
+	change func(*identity.Config, *main.Parts)) *house {
 	t.Helper()
 	key := secret.NewKey()
 	h := &house{db: db, sounds: t.TempDir(), services: map[string]bool{}}
 	h.client = newDescribed(t, func() string { return h.url })
 	log := slog.New(slog.NewJSONHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c := identity.Config{DB: db, Key: key, Log: log}
-	for _, f := range change {
-		f(&c)
-	}
+	parts := main.Parts{DB: db, Key: key, Log: log}
+	change(&c, &parts)
 	h.identity = identity.New(c)
 	var err error
 	h.recordings, err = call.OpenRecordings(t.Context(), "file://"+h.sounds)
 	require.NoError(t, err)
 	out := egress.New(egress.Config{})
-	s := main.NewServer(main.Parts{
-		DB: db, Key: key, Identity: h.identity, Recordings: h.recordings, Egress: out, Log: log,
-	}, func(r grpc.ServiceRegistrar) grpc.ServiceRegistrar {
+	parts.Identity, parts.Recordings, parts.Egress = h.identity, h.recordings, out
+	s := main.NewServer(parts, func(r grpc.ServiceRegistrar) grpc.ServiceRegistrar {
 		r = noted{r, h.services}
 		if wrap != nil {
 			r = wrap(r)

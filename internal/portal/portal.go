@@ -53,6 +53,8 @@ type portal struct {
 	usage      callwrightv1.UsageServiceClient
 	agents     callwrightv1.AgentServiceClient
 	assistants callwrightv1.AssistantServiceClient
+	tags       callwrightv1.CallTagServiceClient
+	webhooks   callwrightv1.WebhookServiceClient
 }
 
 // route is a page: what shows it and what its forms do.
@@ -74,6 +76,8 @@ func New(c Config) http.Handler {
 		usage:      callwrightv1.NewUsageServiceClient(c.Conn),
 		agents:     callwrightv1.NewAgentServiceClient(c.Conn),
 		assistants: callwrightv1.NewAssistantServiceClient(c.Conn),
+		tags:       callwrightv1.NewCallTagServiceClient(c.Conn),
+		webhooks:   callwrightv1.NewWebhookServiceClient(c.Conn),
 	}
 	if p.next == nil {
 		p.next = http.NotFoundHandler()
@@ -107,6 +111,9 @@ func (p *portal) table() map[string]route {
 		"/invite":               {get: p.invitePage, post: p.acceptInvite, open: true},
 		"/reset":                {get: p.resetPage, post: p.resetPassword, open: true},
 		"/pair":                 {get: p.pairPage, post: p.decide, open: true},
+		"/calls":                {get: p.callsPage},
+		"/calls/{id}":           {get: p.callPage},
+		"/calls/{id}/recording": {get: p.recordingFile},
 		"/keys":                 {get: p.keysPage, post: p.createKey},
 		"/keys/delete":          {post: p.deleteKey},
 		"/members":              {get: p.membersPage, post: p.inviteMember},
@@ -138,8 +145,24 @@ func (p *portal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // find is the route of a path.
 func (p *portal) find(path string) (route, bool) {
-	r, ok := p.routes[path]
+	r, ok := p.routes[pattern(path)]
 	return r, ok
+}
+
+// pattern is a path as the table has it: with {id} in place of what stands second below /calls.
+func pattern(path string) string {
+	below, ok := strings.CutPrefix(path, "/calls/")
+	if !ok {
+		return path
+	}
+	id, rest, more := strings.Cut(below, "/")
+	switch {
+	case id == "" || strings.ContainsAny(id, "{}"):
+		return ""
+	case more:
+		return "/calls/{id}/" + rest
+	}
+	return "/calls/{id}"
 }
 
 // acceptsPage tells whether a request comes from a browser that wants a page.

@@ -135,6 +135,12 @@ func (v *visit) adopt(in *callwrightv1.SignedIn) {
 	v.ctx, v.me = outgoing(v.r, in.GetSessionToken()), in.GetPerson()
 }
 
+// id is the second part of the path.
+func (v *visit) id() string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(v.r.URL.Path, "/calls/"), "/")
+	return id
+}
+
 // form is a field of the form that was sent, without the spaces around it.
 func (v *visit) form(name string) string { return strings.TrimSpace(v.r.PostForm.Get(name)) }
 

@@ -60,3 +60,45 @@ for (const details of document.querySelectorAll("details.confirm")) {
     }
   });
 }
+
+// The player: one button, the picture as the place, and each line of the transcript as a way to it.
+for (const player of document.querySelectorAll("[data-player]")) {
+  const audio = player.querySelector("audio");
+  const seek = player.querySelector("[data-seek]");
+  if (!seek) continue;
+  const play = player.querySelector("[data-play]");
+  const played = player.querySelector("[data-played]");
+  const now = player.querySelector("[data-now]");
+  const label = player.querySelector("[data-clock]");
+  const turns = [...document.querySelectorAll(".turn")];
+  const text = (s) => Math.floor(s / 60) + ":" + String(Math.floor(s % 60)).padStart(2, "0");
+  const end = () => audio.duration || Number(seek.max);
+  const show = () => {
+    const at = audio.currentTime;
+    const x = String((900 * at) / Math.max(end(), 0.1));
+    played.setAttribute("width", x);
+    now.setAttribute("x", x);
+    seek.value = at;
+    seek.setAttribute("aria-valuetext", text(at) + " of " + text(end()));
+    label.textContent = text(at) + " / " + text(end());
+    const current = turns.findLast((t) => t.dataset.at <= at * 1000 + 50);
+    for (const t of turns) t.toggleAttribute("data-current", t === current && (at > 0 || !audio.paused));
+    play.setAttribute("aria-label", audio.paused ? "Play" : "Pause");
+    play.toggleAttribute("data-playing", !audio.paused);
+  };
+  const go = (seconds) => { audio.currentTime = seconds; show(); };
+  audio.controls = false;
+  play.hidden = seek.hidden = false;
+  now.setAttribute("visibility", "visible");
+  play.addEventListener("click", () => (audio.paused ? audio.play() : audio.pause()));
+  seek.addEventListener("input", () => go(Number(seek.value)));
+  for (const event of ["timeupdate", "play", "pause", "loadedmetadata", "seeked"]) audio.addEventListener(event, show);
+  for (const turn of turns) {
+    turn.querySelector("a.turn-time")?.addEventListener("click", (e) => {
+      e.preventDefault();
+      go(turn.dataset.at / 1000);
+      audio.play().catch(() => {});
+    });
+  }
+  show();
+}
