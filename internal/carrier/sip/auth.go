@@ -29,12 +29,9 @@ func nonce(at time.Time, callID string) string {
 
 // challenge asks a caller for credentials. A nonce is good for one Call-ID and a minute.
 func (c *Carrier) challenge(req *sip.Request, tx sip.ServerTransaction, t *trunk) {
-	var all []sip.Header
-	for _, algorithm := range []string{"SHA-256", "MD5"} { // best first, RFC 8760
-		chal := digest.Challenge{Realm: "callwright", Nonce: nonce(time.Now(), string(*req.CallID())), Algorithm: algorithm, QOP: []string{"auth"}}
-		all = append(all, generic("WWW-Authenticate", chal.String()))
-	}
-	c.refuse(req, tx, 401, "Unauthorized", all...)
+	// MD5 alone: gateways that know no other stumble over a second challenge.
+	chal := digest.Challenge{Realm: "callwright", Nonce: nonce(time.Now(), string(*req.CallID())), Algorithm: "MD5", QOP: []string{"auth"}}
+	c.refuse(req, tx, 401, "Unauthorized", generic("WWW-Authenticate", chal.String()))
 }
 
 // proven reports whether a request carries the trunk's user and secret.

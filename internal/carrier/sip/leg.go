@@ -236,7 +236,9 @@ func (l *leg) request(ctx context.Context, method sip.RequestMethod, dress func(
 		return req
 	})
 	if err == nil && (res.StatusCode == 481 || res.StatusCode == 408) && method != sip.BYE { // RFC 3261 §12.2.1.2
-		l.end(lineFailed("The other side does not know the call any more."))
+		if l.end(lineFailed("The other side does not know the call any more.")) {
+			l.leave()
+		}
 	}
 	return res, err
 }
