@@ -76,7 +76,7 @@ func (r replaying) once(ctx context.Context, method string, answer protoreflect.
 		return nil, err
 	}
 	var first any
-	kept, replayed, err := replay.Do(ctx, r.db, replay.Request{Key: key, Method: method, Body: body}, func() ([]byte, error) {
+	kept, replayed, err := replay.Do(ctx, r.db, replay.Request{Key: key, Method: method, Body: body}, func(ctx context.Context) ([]byte, error) {
 		if first, err = h(ctx, in); err != nil {
 			return nil, err
 		}

@@ -49,6 +49,14 @@ func (db *DB) InTx(ctx context.Context, f func(ctx context.Context, tx *Tx) erro
 	return hold(ctx, retryable, func() error { return db.attempt(ctx, f) })
 }
 
+type firstKey struct{}
+
+// First gives a context in which every transaction of InTx begins with f: what f writes is committed with the rest or not
+// at all, and an error of f ends the transaction before it has done anything.
+func First(ctx context.Context, f func(ctx context.Context, tx *Tx) error) context.Context {
+	return context.WithValue(ctx, firstKey{}, f)
+}
+
 // broken marks an error of a transaction that was rolled back because its connection broke.
 type broken struct{ error }
 
@@ -71,7 +79,11 @@ func (db *DB) attempt(ctx context.Context, f func(context.Context, *Tx) error) e
 	// After a commit this does nothing. A failed rollback closes the connection, which rolls back too.
 	defer func() { _ = tx.sql.Rollback() }()
 
-	if err := f(context.WithValue(ctx, txKey{}, tx), tx); err != nil {
+	within := context.WithValue(ctx, txKey{}, tx)
+	if first, ok := ctx.Value(firstKey{}).(func(context.Context, *Tx) error); ok {
+		f = both(first, f)
+	}
+	if err := f(within, tx); err != nil {
 		if tx.conn != nil && tx.conn.IsClosed() && ctx.Err() == nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 			return broken{err}
 		}
@@ -88,6 +100,15 @@ func (db *DB) attempt(ctx context.Context, f func(context.Context, *Tx) error) e
 	}
 	db.jobs.wake(tx.queues)
 	return nil
+}
+
+func both(first, then func(context.Context, *Tx) error) func(context.Context, *Tx) error {
+	return func(ctx context.Context, tx *Tx) error {
+		if err := first(ctx, tx); err != nil {
+			return err
+		}
+		return then(ctx, tx)
+	}
 }
 
 // begin opens a transaction on a connection of its own. The commit must not be interrupted by a caller who goes away,
