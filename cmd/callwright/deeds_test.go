@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/callwright/callwright/internal/agent"
+	"github.com/callwright/callwright/internal/agentbuilder"
 	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/identity"
 	"github.com/callwright/callwright/internal/store"
@@ -64,6 +65,14 @@ func (w *tenant) do(t *testing.T, text string) error {
 		}
 		seconds, _ := strconv.Atoi(arg(2))
 		return w.talk(t, uuid.MustParse(arg(1)), seconds, size, []string{"Hello, this is Callwright.", "look_up()", "Hi!"})
+	case "build":
+		return w.build(t, uuid.MustParse(arg(1)))
+	case "builds": // so many jobs are started
+		for range n {
+			_, err := agentbuilder.Builds{DB: w.house.db}.Create(w.ctx(t), agentbuilder.Request{Instructions: "x"})
+			require.NoError(t, err)
+		}
+		return nil
 	case "recordings": // of this workspace are so many
 		files, err := filepath.Glob(filepath.Join(w.house.sounds, w.id.String(), "*"))
 		require.NoError(t, err)

@@ -46,7 +46,8 @@ func (w *tenant) fill(t *testing.T, mark string) {
 	for kind := range seeds {
 		w.ids[kind] = w.fresh(t, kind, w.ids)
 	}
-	for _, kind := range []callwrightv1.Ref{callwrightv1.Ref_REF_USER, callwrightv1.Ref_REF_API_KEY, callwrightv1.Ref_REF_INVITE} {
+	for _, kind := range []callwrightv1.Ref{callwrightv1.Ref_REF_USER, callwrightv1.Ref_REF_API_KEY, callwrightv1.Ref_REF_INVITE,
+		callwrightv1.Ref_REF_JOB} {
 		w.ids[kind] = w.fresh(t, kind, w.ids)
 	}
 	_, err := campaign.Enroll(w.ctx(t), w.house.db, uuid.MustParse(w.ids[callwrightv1.Ref_REF_CAMPAIGN]), campaign.Request{
@@ -91,6 +92,11 @@ func (w *tenant) fresh(t *testing.T, kind callwrightv1.Ref, beside map[callwrigh
 		i, _, err := w.house.identity.Invite(identity.WithPrincipal(w.ctx(t), owner), fmt.Sprintf("%s-%d@example.com", w.mark, w.made), identity.RoleMember)
 		require.NoError(t, err)
 		return i.ID.String()
+	case callwrightv1.Ref_REF_JOB: // not by a request: only 50 of them pass in a day
+		b, err := w.house.db.Ent().AgentBuild.Create().SetWebsiteURL("https://" + w.mark + ".example.com").SetInstructions(w.mark).
+			SetStatus("failed").SetError(w.mark).SetPages(json.RawMessage(fmt.Sprintf(`{"pages":[{"url":%[1]q,"title":%[1]q}]}`, w.mark))).Save(w.ctx(t))
+		require.NoError(t, err)
+		return b.ID.String()
 	case callwrightv1.Ref_REF_DELIVERY: // jobs make them, not requests
 		d, err := w.house.db.Ent().Delivery.Create().SetCallID(uuid.MustParse(w.ids[callwrightv1.Ref_REF_CALL])).
 			SetActionID(uuid.New()).SetURL("https://" + w.mark + ".example.com").SetStatus("abandoned").Save(w.ctx(t))
