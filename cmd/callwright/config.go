@@ -43,6 +43,7 @@ type serving struct {
 	messaging
 	telephony
 	speaking
+	speakingAtOnce
 	HTTPAddr             string          `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST is served; port 0 takes a free one. Default: ${default}."`
 	GRPCAddr             string          `group:"Addresses" default:"127.0.0.1:9090" placeholder:"HOST:PORT" help:"Where gRPC is served. Default: ${default}."`
 	GRPCReflection       bool            `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
@@ -133,6 +134,9 @@ func (s serving) validate() error {
 		return err
 	}
 	if err := s.validateSpeech(); err != nil {
+		return err
+	}
+	if err := s.validateRealtime(); err != nil {
 		return err
 	}
 	if s.OIDCIssuer != "" && s.PublicURL == "" {

@@ -6,6 +6,7 @@ import (
 	"github.com/callwright/callwright/internal/audio/voice"
 	"github.com/callwright/callwright/internal/conversation"
 	"github.com/callwright/callwright/internal/conversation/hosted"
+	"github.com/callwright/callwright/internal/conversation/realtime"
 	"github.com/callwright/callwright/internal/conversation/scripted"
 	"github.com/callwright/callwright/internal/openai"
 )
@@ -79,9 +80,9 @@ func (s serving) validateSpeech() error {
 		needed  bool
 		settled bool // something of it is set
 	}{
-		{"stt", c.STT, s.Speech == "cascade", s.STTKey+s.STTModel != ""},
+		{"stt", c.STT, s.Speech == "cascade", s.STTKey+s.STTModel != "" && s.Speech != "realtime"},
 		{"llm", c.LLM, s.Speech == "cascade", s.LLMKey+s.LLMModel != ""},
-		{"tts", c.TTS, s.Speech == "cascade", s.TTSKey+s.TTSModel+s.TTSVoice != ""},
+		{"tts", c.TTS, s.Speech == "cascade", s.TTSKey+s.TTSModel+s.TTSVoice != "" && s.Speech != "realtime"},
 		{"stt-fallback", c.STTFallback, false, s.STTFallbackKey+s.STTFallbackModel != ""},
 		{"llm-fallback", c.LLMFallback, false, s.LLMFallbackKey+s.LLMFallbackModel != ""},
 		{"tts-fallback", c.TTSFallback, false, s.TTSFallbackKey+s.TTSFallbackModel+s.TTSFallbackVoice != ""},
@@ -117,7 +118,11 @@ func (h *house) newSpeech(voices *voice.Studio) (s conversation.Speech, stop fun
 		}
 		return s, s.Close, nil
 	case "realtime":
-		return nil, nil, errorf("--speech realtime is not there yet")
+		s, err := realtime.New(h.serving.realtime(h.log))
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, s.Close, nil
 	}
 	return scripted.New(voices), func() {}, nil
 }
