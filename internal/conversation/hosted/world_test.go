@@ -53,6 +53,7 @@ type world struct {
 // chat is a request to the language model.
 type chat struct {
 	Model       string
+	Stream      bool
 	Temperature *float64
 	Messages    []struct {
 		Role, Content string
@@ -200,10 +201,10 @@ func (w *world) understand(wav audio.WAV) string {
 		}
 	}
 	if best < 250*time.Millisecond {
-		return text
+		return strings.ReplaceAll(text, "|", " ")
 	}
 	for _, l := range w.lines {
-		if d := w.length(l); d > length {
+		if d := w.length(l); d > length && !strings.Contains(l, "|") {
 			words := strings.Fields(l)
 			return strings.Join(words[:int(int64(len(words))*int64(length)/int64(d))], " ")
 		}
@@ -211,9 +212,15 @@ func (w *world) understand(wav audio.WAV) string {
 	return ""
 }
 
-func (w *world) length(line string) time.Duration {
-	pcm := w.studio.Say(context.Background(), voice.Speaker{Name: "slt"}, line)
-	return audio.Duration(len(pcm))
+// length is how long the callee takes for a line; a bar in it is half a second's pause.
+func (w *world) length(line string) (d time.Duration) {
+	for i, part := range strings.Split(line, "|") {
+		if i > 0 {
+			d += 500 * time.Millisecond
+		}
+		d += audio.Duration(len(w.studio.Say(context.Background(), voice.Speaker{Name: "slt"}, part)))
+	}
+	return d
 }
 
 func (w *world) chat(rw http.ResponseWriter, r *http.Request) {
@@ -231,10 +238,15 @@ func (w *world) chat(rw http.ResponseWriter, r *http.Request) {
 	}
 	pause(r, w.llm)
 	rw.Header().Set("Content-Type", "text/event-stream")
-	for _, piece := range think(c) {
+	if !c.Stream {
+		rw.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(rw).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": think(c)[0]}}}})
+		return
+	}
+	for i, piece := range think(c) {
 		if call, ok := strings.CutPrefix(piece, "CALL "); ok {
 			name, arguments, _ := strings.Cut(call, " ")
-			event(rw, map[string]any{"tool_calls": []any{map[string]any{"index": 0, "id": "call-" + name, "type": "function", "function": map[string]string{"name": name, "arguments": arguments}}}})
+			event(rw, map[string]any{"tool_calls": []any{map[string]any{"index": i, "id": fmt.Sprint("call-", i), "type": "function", "function": map[string]string{"name": name, "arguments": arguments}}}})
 			continue
 		}
 		for _, word := range strings.SplitAfter(piece, " ") {
@@ -416,3 +428,9 @@ func (w *world) talk(script conversation.Script, fallback bool, steps []sandbox.
 	}
 	return o
 }
+
+type (
+	httpWriter  = http.ResponseWriter
+	httpRequest = http.Request
+	httpHandler = http.HandlerFunc
+)
