@@ -68,6 +68,7 @@ func options() []kong.Option {
 		kong.Description("AI voice agents that place and answer telephone calls, behind a REST and a gRPC interface.\n\n" +
 			"Begin with `callwright dev`: it prints an API key and a first call to paste."),
 		kong.DefaultEnvars("CALLWRIGHT"),
+		kong.Vars{"assistants": strings.Join(assistantNames(), ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
 	}
 }

@@ -50,6 +50,8 @@ func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseWith(w, http.StatusNotAcceptable, "not_acceptable", "the Accept header must list application/json and text/event-stream", 0)
 		return
 	}
+	// The body is JSON whatever a hand-built client calls it: curl, for one, takes it for a form.
+	r.Header.Set("Content-Type", "application/json")
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	if r.ContentLength > maxBody {
 		refuse(w, fault.New(fault.TooLarge, "body_too_large", "the body must have at most %d bytes", maxBody))

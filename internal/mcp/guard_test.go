@@ -80,6 +80,15 @@ func TestBothMediaTypesMustBeAccepted(t *testing.T) {
 	}
 }
 
+func TestTheBodyIsJSONWhateverItIsCalled(t *testing.T) {
+	_, url := start(t, nil)
+	for _, media := range []string{"", "application/x-www-form-urlencoded", "text/plain; charset=utf-8"} {
+		r, body := post(t, url, ping, map[string]string{"Content-Type": media})
+		require.Equal(t, http.StatusOK, r.StatusCode, media)
+		require.Contains(t, body, "result")
+	}
+}
+
 func TestOnlyPostsToTheServersOwnNameAreServed(t *testing.T) {
 	_, url := start(t, nil)
 	for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPut} {
