@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/google/uuid"
 	"github.com/riverqueue/river"
 
 	"github.com/callwright/callwright/ent"
@@ -44,7 +45,8 @@ func (h *house) openAfter() error {
 
 // eraser deletes content whose time is over.
 func (h *house) eraser() *call.Eraser {
-	return &call.Eraser{DB: h.db, Recordings: h.recordings, Concluded: analysis.Erase, Log: h.log}
+	return &call.Eraser{DB: h.db, Recordings: h.recordings, Log: h.log,
+		Others: []func(context.Context, *store.Tx, []uuid.UUID) error{analysis.Erase, webhook.Erase}}
 }
 
 // periodic are the jobs that come by themselves.

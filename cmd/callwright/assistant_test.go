@@ -21,6 +21,7 @@ import (
 	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/store"
 	"github.com/callwright/callwright/internal/store/storetest"
+	"github.com/callwright/callwright/internal/webhook"
 )
 
 // tool asks a tool over HTTP as a hand-built client does, and returns its answer, or its failure's error_code.
@@ -214,7 +215,8 @@ func TestNothingSaidUnderHIPAALeaves(t *testing.T) {
 				w.conclude(t, c.ID)
 				look("after the analysis")
 				// The recording that the test put there, as one of the time before the flag, goes with the next run.
-				eraser := &call.Eraser{DB: db, Recordings: h.recordings, Concluded: analysis.Erase, Log: slog.New(slog.NewJSONHandler(&h.log, nil))}
+				eraser := &call.Eraser{DB: db, Recordings: h.recordings, Others: []func(context.Context, *store.Tx, []uuid.UUID) error{analysis.Erase, webhook.Erase},
+					Log: slog.New(slog.NewJSONHandler(&h.log, nil))}
 				require.NoError(t, eraser.Work(t.Context(), nil))
 				require.NoError(t, w.do(t, "recordings 0"))
 				look("after all")

@@ -79,11 +79,20 @@ func (s *webhooks) encode(ctx context.Context, rows ...*ent.Delivery) ([]*callwr
 	if err != nil {
 		return nil, err
 	}
+	withheld, err := webhook.Withheld(ctx, s.db.Ent(), rows...)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]*callwrightv1.WebhookDelivery, 0, len(rows))
 	for _, d := range rows {
 		tries, err := webhook.Attempts(d)
 		if err != nil {
 			return nil, err
+		}
+		for i := range tries {
+			if withheld[d.CallID] { // a receiver may repeat what it got
+				tries[i].Response = ""
+			}
 		}
 		out = append(out, encodeDelivery(d, tries, failing[d.Endpoint]))
 	}

@@ -77,9 +77,9 @@ type Eraser struct {
 	river.WorkerDefaults[EraseContent]
 	DB         *store.DB
 	Recordings *Recordings
-	// Concluded deletes what was concluded of calls.
-	Concluded func(ctx context.Context, tx *store.Tx, calls []uuid.UUID) error
-	Log       *slog.Logger
+	// Others delete what other packages keep of what was said: conclusions, and receivers' answers to them.
+	Others []func(ctx context.Context, tx *store.Tx, calls []uuid.UUID) error
+	Log    *slog.Logger
 	// Now is the clock of what is over. Defaults to store.Now.
 	Now func() time.Time
 }
@@ -112,7 +112,7 @@ func (e *Eraser) Work(ctx context.Context, _ *river.Job[EraseContent]) error {
 			return err
 		}
 	}
-	return agent.EachKeeping(ctx, e.DB.Ent(), func(k agent.Keeping) error {
+	err = agent.EachKeeping(ctx, e.DB.Ent(), func(k agent.Keeping) error {
 		of := call.And(call.WorkspaceID(k.WorkspaceID), call.AgentID(k.AgentID))
 		if k.HIPAA {
 			return e.erase(ctx, RedactionHIPAA, of, call.EndedAtLTE(now.Add(-grace)))
@@ -120,6 +120,10 @@ func (e *Eraser) Work(ctx context.Context, _ *river.Job[EraseContent]) error {
 		over := now.AddDate(0, 0, -*k.Days)
 		return e.erase(ctx, ErasedRetention, of, call.CreatedAtLTE(over), call.EndedAtLTE(over))
 	})
+	if err != nil {
+		return err
+	}
+	return e.DB.Scrub(ctx)
 }
 
 // erase deletes the content of the calls that match, batch by batch.
@@ -158,8 +162,10 @@ func (e *Eraser) eraseAll(ctx context.Context, why string, rows []*ent.Call) err
 		if _, err := tx.Turn.Delete().Where(turn.CallIDIn(ids...)).Exec(ctx); err != nil {
 			return fmt.Errorf("delete turns: %w", err)
 		}
-		if err := e.Concluded(ctx, tx, ids); err != nil {
-			return err
+		for _, erase := range e.Others {
+			if err := erase(ctx, tx, ids); err != nil {
+				return err
+			}
 		}
 		// The first reason stays: a redacted call does not become one that was merely old.
 		if err := tx.Call.Update().Where(call.IDIn(fresh...)).SetErasedFor(why).Exec(ctx); err != nil {

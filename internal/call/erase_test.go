@@ -41,10 +41,10 @@ func TestContentGoesWhenItsTimeIsOverAndTheRecordStays(t *testing.T) {
 		erase := func(after time.Duration) {
 			e := &call.Eraser{DB: db, Recordings: rec, Log: slog.New(slog.DiscardHandler),
 				Now: func() time.Time { return store.Now().Add(after) },
-				Concluded: func(_ context.Context, _ *store.Tx, ids []uuid.UUID) error {
+				Others: []func(context.Context, *store.Tx, []uuid.UUID) error{func(_ context.Context, _ *store.Tx, ids []uuid.UUID) error {
 					concluded = append(concluded, ids...)
 					return nil
-				},
+				}},
 			}
 			require.NoError(t, e.Work(t.Context(), nil))
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/callwright/callwright/ent"
+	"github.com/callwright/callwright/ent/call"
 	"github.com/callwright/callwright/ent/turn"
 	"github.com/callwright/callwright/internal/agent"
 	"github.com/callwright/callwright/internal/store"
@@ -41,6 +42,15 @@ func RedactionsOf(ctx context.Context, c *ent.Client, rows ...*ent.Call) (map[uu
 		}
 	}
 	return out, nil
+}
+
+// RedactionsByID is RedactionsOf for calls of the context's workspace that only their ids are known of.
+func RedactionsByID(ctx context.Context, c *ent.Client, ids ...uuid.UUID) (map[uuid.UUID]string, error) {
+	rows, err := c.Call.Query().Where(call.IDIn(ids...)).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read calls: %w", err)
+	}
+	return RedactionsOf(ctx, c, rows...)
 }
 
 func agentsOf(rows []*ent.Call) (ids []uuid.UUID) {

@@ -22,6 +22,7 @@ import (
 //   - synchronous(NORMAL): what was committed survives the end of the process in any way, kill -9 included, since the
 //     write-ahead log is in the kernel by then. A power failure may lose the last transactions, never the file's
 //     consistency; FULL would cost an fsync for each commit. Who must not lose those either uses PostgreSQL.
+//   - secure_delete: what is deleted is overwritten, not only unlinked (see Scrub for the write-ahead log).
 //   - _time_format, _timezone: times are stored as UTC text whose order is the order of time.
 //   - cache_size, mmap_size: 8 MiB for each connection; reads come from the mapped file, of which 2 GiB is the most that
 //     SQLite maps. A count over a million calls takes a third less time than with a quarter of a GiB.
@@ -30,6 +31,7 @@ var sqliteParams = strings.Join([]string{
 	"_pragma=journal_mode(WAL)",
 	"_pragma=synchronous(NORMAL)",
 	"_pragma=foreign_keys(1)",
+	"_pragma=secure_delete(1)",
 	"_pragma=temp_store(MEMORY)",
 	"_pragma=cache_size(-8192)",
 	"_pragma=mmap_size(2147418112)",
@@ -63,6 +65,19 @@ func (db *DB) openSQLite(context.Context) error {
 	db.read.SetMaxOpenConns(readers)
 	db.read.SetMaxIdleConns(readers)
 	db.read.SetConnMaxIdleTime(time.Minute)
+	return nil
+}
+
+// Scrub sees to it that what was deleted before is in no file of the database any more: on SQLite the write-ahead log still
+// holds pages as they were, until they are written back and it is cut. A reader that is busy may keep a part of it until
+// the next time. PostgreSQL does the like by itself, with its vacuum and by reusing its log.
+func (db *DB) Scrub(ctx context.Context) error {
+	if db.postgres() {
+		return nil
+	}
+	if _, err := db.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		return fmt.Errorf("cut the write-ahead log: %w", err)
+	}
 	return nil
 }
 

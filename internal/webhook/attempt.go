@@ -119,6 +119,11 @@ func (c *Courier) record(ctx context.Context, d *ent.Delivery, try Attempt, wait
 		if err != nil {
 			return err
 		}
+		if of, err := call.Get(ctx, tx.Client, d.CallID); err != nil {
+			return err
+		} else if of.ErasedFor != nil { // meanwhile; the answer may repeat what was said
+			try.Response = ""
+		}
 		raw, err := json.Marshal(append(all, try))
 		if err != nil {
 			return err

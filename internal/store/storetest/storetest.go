@@ -63,6 +63,37 @@ func Postgres(t testing.TB) *store.DB {
 	return db
 }
 
+// Dump is everything that a closed database of the settings holds, as text and as files: what whoever steals it can read.
+func Dump(t testing.TB, c store.Config) []byte {
+	t.Helper()
+	if c.DatabaseURL == "" {
+		var all []byte
+		files, err := filepath.Glob(filepath.Join(c.DataDir, "callwright.db*"))
+		require.NoError(t, err)
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			all = append(all, text...)
+		}
+		return all
+	}
+	conn, err := pgx.Connect(t.Context(), c.DatabaseURL)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	var all string
+	rows, err := conn.Query(t.Context(), "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+	require.NoError(t, err)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	for _, table := range tables {
+		var text string
+		name := pgx.Identifier{table}.Sanitize()
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT coalesce(string_agg(r::text, ' '), '') FROM "+name+" r").Scan(&text))
+		all += text
+	}
+	return []byte(all)
+}
+
 // urls are those of the PostgreSQL databases that are open.
 var urls sync.Map
 
