@@ -91,7 +91,7 @@ func TestIsolationTestNoticesALeak(t *testing.T) {
 	for _, rpc := range []string{"GetCall", "GetCallDetail", "ListCalls", "CancelCall", "DeleteCall", "StreamRecording",
 		"GetAgent", "UpdateAgent", "DeleteAgent", "ListAgents", "GetPhoneNumber", "ListPhoneNumbers", "DeletePhoneNumber",
 		"GetContact", "DeleteContact", "GetCallTag", "ListCallTags", "DeleteAction", "ListDoNotCall",
-		"GetCampaign", "ListEnrollments"} {
+		"GetCampaign", "ListEnrollments", "GetAgentBuild"} {
 		t.Run(rpc, func(t *testing.T) {
 			h := openWith(t, storetest.SQLite(t), func(r grpc.ServiceRegistrar) grpc.ServiceRegistrar { return unscoped{r, rpc} })
 			require.NotEmpty(t, newProbe(t, h).only(rpc).leaks(), "%s looks at all workspaces and nothing was noticed", rpc)
