@@ -54,7 +54,7 @@ type serving struct {
 	RateLimit            int             `group:"Limits" default:"100" placeholder:"N" help:"Requests that a caller may make in any 60 seconds over REST; 0: no limit. Default: ${default}."`
 	MCPRateLimit         int             `group:"Limits" name:"mcp-rate-limit" default:"60" placeholder:"N" help:"Requests that a key may make in any 60 seconds to the tool server for assistants; 0: no limit. Default: ${default}."`
 	DrainTimeout         time.Duration   `group:"Limits" placeholder:"TIME" help:"How long calls in progress may go on after a stop signal; a second signal ends them at once. Default: 30m, with dev 10s."`
-	AllowPrivateNetworks bool            `group:"Limits" help:"Accept http addresses and private networks for webhooks; for development on one machine."`
+	AllowPrivateNetworks bool            `group:"Limits" help:"Accept http addresses and private networks for webhooks, and private networks for websites; for development on one machine."`
 	WebhookBackoff       []time.Duration `group:"Limits" placeholder:"TIME" help:"Pauses between the five attempts of a webhook delivery, each plus or minus 20 percent; the last one repeats. Default: 30s,3m,18m,108m."`
 	LLMURL               string          `group:"Language model" name:"llm-url" placeholder:"URL" help:"OpenAI-compatible server that thinks in calls (--speech cascade), analyses them and writes agents: its base URL, ending in /v1. Without it the built-in analysis repeats what was said and looks for words."`
 	LLMKey               string          `group:"Language model" name:"llm-key" placeholder:"KEY" help:"Its API key, if it wants one."`
