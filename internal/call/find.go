@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"github.com/callwright/callwright/ent"
@@ -117,11 +116,9 @@ func (q Search) query(c *ent.Client) (*ent.CallQuery, error) {
 	if !q.IncludeTest {
 		m.Where(call.Test(false))
 	}
-	// A contact and a number have few calls: their index it shall be, whatever else is asked.
-	equal := func(column string, v any) predicate.Call { return sql.FieldEQ(column, v) }
-	if q.ContactID != nil || q.ToNumber != "" {
-		equal = func(column string, v any) predicate.Call { return store.EqualByRow(column, v) }
-	}
+	// A contact and a number have few calls: their index it shall be, whatever else is asked. All the rest can have many,
+	// and the index that covers them all reads no rows.
+	equal := func(column string, v any) predicate.Call { return store.EqualByRow(column, v) }
 	if q.AgentID != nil {
 		m.Where(equal(call.FieldAgentID, *q.AgentID))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -145,9 +146,14 @@ func BenchmarkFind(b *testing.B) {
 	})
 }
 
-// median runs f and reports the middle of what it took.
+// median runs f and reports the middle of what it took, and what it took of this process's processors: on SQLite that is
+// what it takes on a quiet machine.
 func median(b *testing.B, f func()) {
 	var took []time.Duration
+	before := processors(b)
+	defer func() {
+		b.ReportMetric(float64((processors(b)-before).Microseconds())/1000/float64(len(took)), "cpu-ms")
+	}()
 	for b.Loop() {
 		began := time.Now()
 		f()
@@ -156,4 +162,10 @@ func median(b *testing.B, f func()) {
 	slices.Sort(took)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+}
+
+func processors(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
