@@ -57,7 +57,7 @@ func (p *portal) assistantsPage(v *visit) error {
 		return err
 	}
 	c.Accesses, c.Listed = got.GetData(), listing(got.GetPagination(), len(got.GetData()))
-	if c.Who, err = v.names(); err != nil {
+	if c.Who, err = v.people(); err != nil {
 		return err
 	}
 	limit := int32(200)

@@ -14,7 +14,7 @@ import (
 // callList is what the page of calls shows.
 type callList struct {
 	Calls   []*callwrightv1.Call
-	Agents  map[string]string
+	Names   map[string]string
 	AgentID string
 	Listed  listed
 	Base    string
@@ -29,7 +29,7 @@ func (p *portal) callsPage(v *visit) error {
 	l := callList{Calls: got.GetCalls(), Base: p.base(v.r)}
 	l.Listed = listed{Offset: int(v.offset()), Limit: pageRows, Rows: len(l.Calls), Total: got.GetTotalRecords()}
 	l.Listed.More = int64(l.Listed.Offset+l.Listed.Rows) < l.Listed.Total
-	if l.Agents, l.AgentID, err = v.agentNames(); err != nil {
+	if l.Names, l.AgentID, err = v.names(l.Calls); err != nil {
 		return err
 	}
 	return v.show(http.StatusOK, callsView(v.page("Calls"), l))
@@ -40,6 +40,7 @@ type told struct {
 	Call       *callwrightv1.Call
 	Detail     *callwrightv1.CallDetail
 	Agent      string
+	Names      map[string]string
 	Tag        *callwrightv1.CallTag
 	Deliveries []*callwrightv1.WebhookDelivery
 	Lanes      *lanes // nil without a recording
@@ -64,12 +65,7 @@ func (t told) who(turn *callwrightv1.Turn) string {
 }
 
 // caller is the party that is not the agent.
-func (t told) caller() string {
-	if t.Call.GetDirection() == callwrightv1.Direction_DIRECTION_INBOUND {
-		return t.Call.GetFrom()
-	}
-	return t.Call.GetTo()
-}
+func (t told) caller() string { return other(t.Call, t.Names) }
 
 // callPage is one call; the path says which.
 func (p *portal) callPage(v *visit) error {
@@ -78,14 +74,10 @@ func (p *portal) callPage(v *visit) error {
 		return missing(err)
 	}
 	t := told{Detail: got.GetData(), Call: got.GetData().GetCall(), Agent: "The agent", Now: p.now()}
-	if id := t.Call.GetAgentId(); id != "" {
-		a, err := p.agents.GetAgent(v.ctx, &callwrightv1.GetAgentRequest{Id: id})
-		if err == nil {
-			t.Agent = a.GetData().GetName()
-		} else if fault.FromStatus(err).Kind != fault.NotFound {
-			return err
-		}
+	if t.Names, _, err = v.names([]*callwrightv1.Call{t.Call}); err != nil {
+		return err
 	}
+	t.Agent = orText(t.Names[t.Call.GetAgentId()], t.Agent)
 	if id := t.Detail.GetAnalysis().GetCallTagId(); id != "" {
 		tag, err := p.tags.GetCallTag(v.ctx, &callwrightv1.GetCallTagRequest{Id: id})
 		if err != nil && fault.FromStatus(err).Kind != fault.NotFound {
@@ -116,10 +108,7 @@ func missing(err error) error {
 	return err
 }
 
-// headline is a call as a sentence: who called whom.
-func (t told) headline() string {
-	return headline(t.Call, map[string]string{t.Call.GetAgentId(): t.Agent})
-}
+func (t told) headline() string { return headline(t.Call, t.Names) }
 
 // readAnalysis reads what was concluded. Its values are JSON of any shape.
 func (t *told) readAnalysis() {
@@ -204,13 +193,22 @@ func turnStart(t *callwrightv1.Turn) time.Duration {
 	return time.Duration(t.GetStartMs()) * time.Millisecond
 }
 
-// headline is a call as a sentence: who called whom.
-func headline(c *callwrightv1.Call, agents map[string]string) string {
-	agent := orText(agents[c.GetAgentId()], "An agent")
+// other is the party that is not the agent: its name where it is a contact, else its number.
+func other(c *callwrightv1.Call, names map[string]string) string {
+	number := c.GetTo()
 	if c.GetDirection() == callwrightv1.Direction_DIRECTION_INBOUND {
-		return orText(c.GetFrom(), "Somebody") + " called " + agent
+		number = c.GetFrom()
 	}
-	return agent + " called " + c.GetTo()
+	return orText(names[c.GetContactId()], number, "Somebody")
+}
+
+// headline is a call as a sentence: who called whom.
+func headline(c *callwrightv1.Call, names map[string]string) string {
+	agent := orText(names[c.GetAgentId()], "An agent")
+	if c.GetDirection() == callwrightv1.Direction_DIRECTION_INBOUND {
+		return other(c, names) + " called " + agent
+	}
+	return agent + " called " + other(c, names)
 }
 
 // deliveryLine says how a delivery stands.

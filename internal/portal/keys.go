@@ -53,14 +53,14 @@ func (v *visit) showKeys(status int, l keyList) error {
 		return err
 	}
 	l.Keys, l.Listed, l.Base = got.GetData(), listing(got.GetPagination(), len(got.GetData())), v.p.base(v.r)
-	if l.People, err = v.names(); err != nil {
+	if l.People, err = v.people(); err != nil {
 		return err
 	}
 	return v.show(status, keysView(v.page("API keys"), l))
 }
 
-// names are the members' names by id: of the first 200, which is who lists are likely to name.
-func (v *visit) names() (map[string]string, error) {
+// people are the members' names by id: of the first 200, which is who lists are likely to name.
+func (v *visit) people() (map[string]string, error) {
 	limit := int32(200)
 	got, err := v.p.people.ListMembers(v.ctx, &callwrightv1.ListMembersRequest{Limit: &limit})
 	if err != nil {

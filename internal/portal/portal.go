@@ -54,6 +54,7 @@ type portal struct {
 	agents     callwrightv1.AgentServiceClient
 	assistants callwrightv1.AssistantServiceClient
 	tags       callwrightv1.CallTagServiceClient
+	contacts   callwrightv1.ContactServiceClient
 	webhooks   callwrightv1.WebhookServiceClient
 }
 
@@ -77,6 +78,7 @@ func New(c Config) http.Handler {
 		agents:     callwrightv1.NewAgentServiceClient(c.Conn),
 		assistants: callwrightv1.NewAssistantServiceClient(c.Conn),
 		tags:       callwrightv1.NewCallTagServiceClient(c.Conn),
+		contacts:   callwrightv1.NewContactServiceClient(c.Conn),
 		webhooks:   callwrightv1.NewWebhookServiceClient(c.Conn),
 	}
 	if p.next == nil {

@@ -25,6 +25,9 @@ var labels = strings.NewReplacer("workspace_name ", "workspace name ", "new_pass
 // sentence is the message of a fault as a sentence.
 func sentence(f *fault.Error) string {
 	text := labels.Replace(f.Message)
+	if f.Code == "forbidden" {
+		text = "your role in this workspace does not allow this: ask an owner or admin"
+	}
 	if first, n := utf8.DecodeRuneInString(text); n > 0 {
 		text = string(unicode.ToUpper(first)) + text[n:]
 	}

@@ -39,6 +39,7 @@ type visit struct {
 func (p *portal) serve(w http.ResponseWriter, r *http.Request) {
 	v := &visit{p: p, w: w, r: r, ctx: outgoing(r, "")}
 	defer v.recovers()
+	known := v.recognise() // first: an error page is inside of the workspace for who is
 	page, ok := p.find(r.URL.Path)
 	if !ok {
 		v.fail(fault.New(fault.NotFound, "route_not_found", "There is no page at this address."))
@@ -53,8 +54,8 @@ func (p *portal) serve(w http.ResponseWriter, r *http.Request) {
 		v.fail(fault.New(fault.MethodNotAllowed, "method_not_allowed", "This page can not do that."))
 		return
 	}
-	if err := v.recognise(); err != nil {
-		v.fail(err)
+	if known != nil {
+		v.fail(known)
 		return
 	}
 	if v.me == nil && !page.open {
