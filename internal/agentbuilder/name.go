@@ -94,7 +94,7 @@ var (
 )
 
 var named = []*regexp.Regexp{
-	regexp.MustCompile(`(?:[Cc]alled|[Nn]amed|[Nn]ame is|namens|heißt|llamad[ao]|appelée?)\s+["“„«']?([\p{Lu}\d][\p{L}\d'’&.-]*(?:\s+(?:[\p{Lu}\d&][\p{L}\d'’&.-]*|and|of|the|und|de|la)){0,5})`),
+	regexp.MustCompile(`(?:[Cc]alled|[Nn]amed|[Nn]ame is|namens|heißt|llamad[ao]|appelée?)\s+["“„«']?([\p{Lu}\d][\p{L}\d'’&-]*(?:\s+(?:[\p{Lu}\d&][\p{L}\d'’&-]*|and|of|the|und|de|la)){0,5})`),
 	regexp.MustCompile(`["“„«]([\p{Lu}\d][^"”“»\n]{1,58})["”“»]`),
 	regexp.MustCompile(`(?:\b[Ff]or|\b[Aa]t|\b[Oo]f|\b[Ff]rom|\b[Ww]e are|\b[Ii] run|\b[Bb]ei|\b[Ff]ür|\b[Cc]hez|\b[Pp]our|\b[Pp]ara|\b[Ww]ir sind|[Cc]ompany:|[Bb]usiness:)\s+(?:the\s+|a\s+)?(\p{Lu}[\p{L}\d'’&-]*(?:\s+(?:[\p{Lu}\d&][\p{L}\d'’&-]*|and|of|the|und|de|la)){0,5})`),
 }

@@ -23,7 +23,7 @@ var orders = []*regexp.Regexp{
 	// parts of a chat
 	regexp.MustCompile(`\b(?:system|developer|hidden) (?:prompt|message|instructions?|note)\b`),
 	regexp.MustCompile(`^\W*(?:system|assistant|developer|human|user)\s*:`),
-	regexp.MustCompile(`<\|?/?(?:im_start|im_end|system|endoftext|inst)\b|\[/?inst\]|<<sys>>`),
+	regexp.MustCompile(`<\|?/?(?:im_?start|im_?end|system|endoftext|inst)\b|\[/?inst\]|<<sys>>`),
 	regexp.MustCompile(`\bprompt injection\b|\bjailbreak\b`),
 	regexp.MustCompile(`\b(?:new|updated|additional|following|these|important|special) instructions? (?:for|to) ` + machine),
 	// who it is to be

@@ -38,7 +38,7 @@ type Worker struct {
 	river.WorkerDefaults[Build]
 	Config
 	// at, of tests, is told what comes next.
-	at func(point string)
+	at    func(point string)
 	clock clock
 }
 
