@@ -217,6 +217,18 @@ func TestThePagesWorkWithoutAScript(t *testing.T) {
 		require.Equal(t, "/keys", v.post("/sign-in", 303, "email", "maria@harbor.example", "password", "another long one", "next", "/keys").Header.Get("Location"))
 		require.Contains(t, v.follow(v.post("/sign-out", 303)).text, "You are signed out.")
 
+		// A link of whoever runs the installation.
+		users, err := h.identity.UserByEmail(t.Context(), "maria@harbor.example")
+		require.NoError(t, err)
+		token, err = h.identity.ResetLink(t.Context(), users[0].ID)
+		require.NoError(t, err)
+		v.get("/reset", 200)
+		require.Contains(t, v.post("/reset", 200, "token", token).text, "maria@harbor.example")
+		require.Contains(t, v.post("/reset", 400, "token", token, "password", "short").text, "Password must have 10 to 128 characters.")
+		require.Contains(t, v.follow(v.post("/reset", 303, "token", token, "password", horse)).text, "Your password is set.")
+		require.Contains(t, v.post("/reset", 404, "token", token, "password", horse).text, "does not work any more")
+		v.post("/sign-out", 303)
+
 		// A workspace of one's own.
 		require.Contains(t, v.post("/sign-up", 400, "email", "x@example.com", "password", horse).text, "Workspace name must not be empty.")
 		require.Contains(t, v.follow(v.post("/sign-up", 303, "email", "x@example.com", "password", horse, "workspace_name", "Own")).text, "Own")
@@ -541,11 +553,46 @@ func TestPagesShowTheirOwnWorkspace(t *testing.T) {
 		x.talked(t, a.ID, "Hello from "+x.founded.Workspace.Name, "look_up()", "Yes.")
 	}
 	v := h.inside(t, w, "admin")
-	for _, path := range []string{"/", "/keys", "/members", "/settings", "/audit", "/assistants"} {
+	for _, path := range []string{"/", "/calls", "/keys", "/members", "/settings", "/audit", "/assistants"} {
 		require.NotContains(t, v.get(path, 200).text, "Elsewhere", path)
 	}
 	require.Contains(t, v.get("/", 200).text, "Agent of Harbor Dental called")
+	a := v.get("/calls", 200)
+	link := regexp.MustCompile(`/calls/[0-9a-f-]{36}`).FindString(a.text)
+	a = v.get(link, 200)
+	require.Contains(t, a.text, "Hello from Harbor Dental")
+	require.Contains(t, a.text, "The agent ended the call.")
+	a = v.ask("GET", link+"/recording", nil, map[string]string{"Range": "bytes=0-3"})
+	require.Equal(t, 206, a.StatusCode)
+	require.Equal(t, "RIFF", a.text)
+	require.Equal(t, "audio/wav", a.Header.Get("Content-Type"))
+	require.Equal(t, "private, no-cache", a.Header.Get("Cache-Control"))
+	stranger := h.inside(t, other, "owner")
+	for _, path := range []string{link, link + "/recording", "/calls/nonsense", "/calls/" + uuid.NewString(), link + "/x", "/calls/{id}"} {
+		require.NotContains(t, stranger.get(path, 404).text, "Harbor Dental", path)
+	}
+	require.Equal(t, 303, h.visitor(t).ask("GET", link+"/recording", nil, nil).StatusCode)
 	v.post("/keys/delete", 404, "id", other.founded.Key.Row.ID.String())
 	v.post("/members/remove", 404, "user_id", other.founded.Owner.ID.String())
 	v.post("/members/role", 404, "user_id", other.founded.Owner.ID.String(), "role", "viewer")
+}
+
+// A call of somebody who is a contact tells their name; one whose content is withheld nothing that was said.
+func TestTheCallPageTellsWhatItMay(t *testing.T) {
+	const canary = "CANARY-17 diagnosis"
+	h := open(t, storetest.SQLite(t))
+	w := h.found(t, "Clinic")
+	a, err := agent.Create(w.ctx(t), h.db, agent.Settings{Name: ptr("Juniper")})
+	require.NoError(t, err)
+	v := h.inside(t, w, "owner")
+	id := w.talked(t, a.ID, canary, canary, canary)
+	require.Contains(t, v.get("/calls/"+id.String(), 200).text, canary, "as long as nothing is withheld")
+	require.NoError(t, w.do(t, "hipaa"))
+	id = w.talked(t, a.ID, canary, canary, canary)
+	for _, path := range []string{"/", "/calls", "/calls/" + id.String(), "/audit", "/assistants"} {
+		require.NotContains(t, v.get(path, 200).text, "CANARY", path)
+	}
+	require.Contains(t, v.get("/calls/"+id.String(), 200).text, "is withheld (hipaa)")
+	require.Equal(t, 404, v.ask("GET", "/calls/"+id.String()+"/recording", nil, nil).StatusCode)
+	require.NotContains(t, h.log.String(), "CANARY")
 }

@@ -234,6 +234,12 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 	b.open("/reset#" + reset)
 	b.see("#reset-password")
 	g.look("reset")
+	b.fill("#reset-password", "a few new words")
+	b.press("form[action='/reset'] button")
+	b.says("Your password is set.")
+	b.look(390, "light")
+	b.do(chromedp.Click(chromedp.CSS(".nav-narrow summary")))
+	g.look("menu")
 	require.Empty(t, b.complaints())
 }
 
