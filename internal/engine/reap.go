@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/callwright/callwright/ent"
@@ -18,6 +20,8 @@ const (
 	reapBatch = 200
 	// lineTimeout bounds the attempt to end a lost call on the line.
 	lineTimeout = 5 * time.Second
+	// linesAtOnce bounds how many are ended at a time.
+	linesAtOnce = 50
 )
 
 // reapLoop buries calls whose process died. Every engine does it; a call is buried once, since only the first Finish of a
@@ -43,10 +47,10 @@ func (e *Engine) reap(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// ours: only the renewal was late
+	orphans = slices.DeleteFunc(orphans, func(row *ent.Call) bool { return e.held.get(row.ID) != nil })
+	e.endLines(ctx, orphans)
 	for _, row := range orphans {
-		if e.held.get(row.ID) != nil {
-			continue // ours: only the renewal was late
-		}
 		if err := e.bury(ctx, row); err != nil {
 			return err
 		}
@@ -54,16 +58,31 @@ func (e *Engine) reap(ctx context.Context) error {
 	return nil
 }
 
-// bury writes the truth about a call whose process died: failed, worker_lost, its time counted to the last sign of life,
-// what was recorded and said kept. A line that is still open is told to end.
-func (e *Engine) bury(ctx context.Context, row *ent.Call) error {
-	if len(row.Leg) > 0 {
-		line, cancel := context.WithTimeout(ctx, lineTimeout)
-		if err := e.carrier(row.Test).Reap(line, row.Leg); err != nil {
-			e.Log.WarnContext(ctx, "could not end a lost call on its line", "call", row.ID, "error", err)
+// endLines tells the lines of lost calls that are still open to end: many at a time, since those whose other side is gone
+// too take lineTimeout each.
+func (e *Engine) endLines(ctx context.Context, orphans []*ent.Call) {
+	var ending sync.WaitGroup
+	defer ending.Wait()
+	places := make(chan struct{}, linesAtOnce)
+	for _, row := range orphans {
+		if len(row.Leg) == 0 {
+			continue
 		}
-		cancel()
+		places <- struct{}{}
+		ending.Go(func() {
+			defer func() { <-places }()
+			line, cancel := context.WithTimeout(ctx, lineTimeout)
+			defer cancel()
+			if err := e.carrier(row.Test).Reap(line, row.Leg); err != nil {
+				e.Log.WarnContext(ctx, "could not end a lost call on its line", "call", row.ID, "error", err)
+			}
+		})
 	}
+}
+
+// bury writes the truth about a call whose process died: failed, worker_lost, its time counted to the last sign of life,
+// what was recorded and said kept.
+func (e *Engine) bury(ctx context.Context, row *ent.Call) error {
 	recorded, length, err := e.recover(ctx, row)
 	if err != nil {
 		e.Log.ErrorContext(ctx, "recording of a lost call not stored yet", "call", row.ID, "error", err)

@@ -253,29 +253,22 @@ func (c *Carrier) finish() {
 	<-done
 }
 
+// Close gives back what Listen took, for a line that does not Run.
+func (c *Carrier) Close() { c.shut() }
+
 func (c *Carrier) shut() {
 	c.close()
 	if c.ua != nil {
 		_ = c.ua.Close()
 	}
 	for _, closer := range []interface{ Close() error }{c.udp, c.tcp, c.tls} {
-		if closer != nil && !isNil(closer) {
+		if closer != nil {
 			_ = closer.Close()
 		}
 	}
 	if c.ports != nil {
 		_ = c.ports.Close()
 	}
-}
-
-func isNil(v any) bool {
-	switch v := v.(type) {
-	case net.PacketConn:
-		return v == nil
-	case net.Listener:
-		return v == nil
-	}
-	return false
 }
 
 // Port is where SIP is heard, after Listen.

@@ -33,7 +33,7 @@ func calling(t *testing.T, scenario string, change func(*line), args ...string) 
 	if change != nil {
 		change(l)
 	}
-	return l, siptest.StartSippAt(t, port, "testdata/"+scenario+".xml", l.addr(), args...)
+	return l, siptest.StartSippAt(t, port, "testdata/"+scenario+".xml", l.addr(), append(args, "-s", "+15005550100")...)
 }
 
 func TestAnAnswerMakesALegThatWeHangUp(t *testing.T) {
@@ -369,7 +369,7 @@ func TestCallersProveWhoTheyAre(t *testing.T) {
 			t.Parallel()
 			port := siptest.FreePort(t)
 			l := open(t, nil, fmt.Sprintf("sip://alice:secret@127.0.0.1:%d?challenge=yes&register=no", port))
-			siptest.StartSippAt(t, port, "testdata/"+scenario+".xml", l.addr()).Wait()
+			siptest.StartSippAt(t, port, "testdata/"+scenario+".xml", l.addr(), "-s", "+15005550100").Wait()
 		})
 	}
 }
