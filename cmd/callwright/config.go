@@ -21,6 +21,8 @@ import (
 type commands struct {
 	Dev       devCommand       `cmd:"" help:"Start everything on this machine: a demo workspace, agent and key, and no real phone is called."`
 	Serve     serveCommand     `cmd:"" help:"Run the server."`
+	Call      callCommand      `cmd:"" help:"Place a call and print what is said."`
+	Listen    listenCommand    `cmd:"" help:"Print what is said in a call."`
 	Migrate   migrateCommand   `cmd:"" help:"Bring the database up to date and exit. serve does so by itself."`
 	Workspace workspaceCommand `cmd:"" help:"Make workspaces and set their plans."`
 	Key       keyCommand       `cmd:"" help:"Make and delete API keys."`
