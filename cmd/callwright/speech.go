@@ -78,7 +78,7 @@ func (s serving) validateSpeech() error {
 		name    string
 		server  openai.Config
 		needed  bool
-		settled bool // something of it is set
+		settled bool // something of it is set, and nothing else uses it
 	}{
 		{"stt", c.STT, s.Speech == "cascade", s.STTKey+s.STTModel != "" && s.Speech != "realtime"},
 		{"llm", c.LLM, s.Speech == "cascade", s.LLMKey+s.LLMModel != ""},
