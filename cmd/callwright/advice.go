@@ -19,7 +19,7 @@ func advice(err error) string {
 	path, file := errors.AsType[*fs.PathError](err)
 	switch {
 	case listening && op.Op == "listen" && errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Sprintf("%s is in use: stop the program that listens there, or choose another address with --http-addr or --grpc-addr",
+		return fmt.Sprintf("%s is in use: stop the program that listens there, or choose another address with --http-addr, --grpc-addr or --sip-addr",
 			op.Addr)
 	case listening && op.Op == "listen" && errors.Is(err, syscall.EACCES):
 		return fmt.Sprintf("%s needs more rights than this user has: choose a port above 1023", op.Addr)

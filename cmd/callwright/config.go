@@ -23,11 +23,13 @@ type commands struct {
 	Serve     serveCommand     `cmd:"" help:"Run the server."`
 	Call      callCommand      `cmd:"" help:"Place a call and print what is said."`
 	Listen    listenCommand    `cmd:"" help:"Print what is said in a call."`
+	Doctor    doctorCommand    `cmd:"" help:"Look whether everything that the settings name is there."`
 	Migrate   migrateCommand   `cmd:"" help:"Bring the database up to date and exit. serve does so by itself."`
 	Workspace workspaceCommand `cmd:"" help:"Make workspaces and set their plans."`
 	Key       keyCommand       `cmd:"" help:"Make and delete API keys."`
 	MCP       mcpCommand       `cmd:"" name:"mcp" help:"Connect an assistant such as Claude Code, Cursor or VS Code."`
 	User      userCommand      `cmd:"" help:"Make users and tokens for them."`
+	Bench     benchCommand     `cmd:"" help:"Measure turns, calls and requests on this machine."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 

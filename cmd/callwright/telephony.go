@@ -103,14 +103,19 @@ func trunkNumbers(trunks []sip.Trunk) []string {
 	return out
 }
 
-// newSIP makes the line to real telephones; nil where the settings ask for none.
-func (t telephony) newSIP(log *slog.Logger) (*sip.Carrier, error) {
+// newSIP makes the line to real telephones, with trunks as change leaves them; nil where the settings ask for none.
+func (t telephony) newSIP(log *slog.Logger, change ...func(*sip.Trunk)) (*sip.Carrier, error) {
 	if !t.real() {
 		return nil, nil
 	}
 	trunks, err := t.trunks()
 	if err != nil {
 		return nil, err
+	}
+	for _, f := range change {
+		for i := range trunks {
+			f(&trunks[i])
+		}
 	}
 	c := sip.Config{
 		Addr: t.SIPAddr, TLSAddr: t.SIPTLSAddr, Advertise: t.SIPAdvertise, Trunks: trunks,

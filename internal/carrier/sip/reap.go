@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 
 	"github.com/emiago/sipgo/sip"
 )
@@ -64,6 +65,23 @@ func (c *Carrier) Told(name string) (host string, port int) {
 	host, _ = t.ours()
 	return host, t.portFor(t.network())
 }
+
+// Reached is an address of a trunk's host; the zero value while it is not found.
+func (c *Carrier) Reached(name string) (a netip.Addr) {
+	t := c.named(name, "")
+	if t == nil {
+		return a
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.addrs) > 0 {
+		a = t.addrs[0]
+	}
+	return a
+}
+
+// CheckSound reports why no port for sound can be had.
+func (c *Carrier) CheckSound() error { return c.ports.Check() }
 
 // FreeLines is how many calls the range of ports for sound has room for.
 func (c *Carrier) FreeLines() int { return c.ports.Free() }

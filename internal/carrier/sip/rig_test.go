@@ -30,6 +30,8 @@ type line struct {
 	missed chan *carrier.Ended
 	offers chan carrier.Offer
 	served chan struct{}
+	// stopped is closed after stop.
+	stopped chan struct{}
 }
 
 // trunkAt is a trunk's URL on the loopback.
@@ -54,13 +56,13 @@ func open(t *testing.T, change func(*sip.Config), trunks ...string) *line {
 	require.NoError(t, carrierLine.Listen(t.Context()))
 	l := &line{
 		Carrier: carrierLine, t: t, legs: make(chan carrier.Leg, 1000), missed: make(chan *carrier.Ended, 1000),
-		offers: make(chan carrier.Offer, 1000), served: make(chan struct{}),
+		offers: make(chan carrier.Offer, 1000), served: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	var running sync.WaitGroup
 	run, stop := context.WithCancel(context.Background())
 	serve, unplug := context.WithCancel(context.Background())
 	l.stop, l.unplug = stop, unplug
-	running.Go(func() { _ = carrierLine.Run(run) })
+	running.Go(func() { _ = carrierLine.Run(run); close(l.stopped) })
 	running.Go(func() { _ = carrierLine.Serve(serve, l.accept); close(l.served) })
 	t.Cleanup(func() { unplug(); <-l.served; stop(); running.Wait() })
 	require.Eventually(t, func() bool { return carrierLine.Serving() }, 5*time.Second, time.Millisecond)

@@ -141,10 +141,12 @@ func parseFlag(name, value string, otherwise bool) (bool, error) {
 func (t Trunk) LogValue() slog.Value { return slog.StringValue(t.Name) }
 
 // String names a trunk without its user and secret.
-func (t Trunk) String() string { return t.Name + " (" + t.Transport + ":" + t.hostPort() + ")" }
+func (t Trunk) String() string { return t.Name + " (" + t.Address() + ")" }
 
-// hostPort is where requests go that have no route.
-func (t Trunk) hostPort() string { return net.JoinHostPort(t.Host, strconv.Itoa(t.port())) }
+// Address is where requests go that have no route: "udp:gw.example.com:5060".
+func (t Trunk) Address() string {
+	return t.Transport + ":" + net.JoinHostPort(t.Host, strconv.Itoa(t.port()))
+}
 
 func (t Trunk) port() int {
 	switch {
