@@ -34,6 +34,11 @@ func (w *tenant) do(t *testing.T, text string) error {
 	case "wait":
 		return w.untilTheClockMoves(t)
 	case "plan":
+		if _, text, ok := strings.Cut(text, " {"); ok {
+			plan, err := identity.ParsePlan([]byte("{" + text))
+			require.NoError(t, err)
+			return w.house.identity.SetPlan(t.Context(), w.id, plan)
+		}
 		plan := identity.Plan{ConcurrentCalls: n, MaxCallMinutes: 60}
 		if arg(1) == "limit" {
 			plan = identity.Plan{Limited: true, ConcurrentCalls: 10, MaxCallMinutes: 60,

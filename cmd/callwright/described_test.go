@@ -45,7 +45,7 @@ func newDescribed(t *testing.T, url func() string) *http.Client {
 
 func (d described) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := d.through.RoundTrip(r)
-	if err != nil || !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") || r.URL.Path == "/openapi.json" {
+	if err != nil || r.Method == http.MethodHead || !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") || r.URL.Path == "/openapi.json" {
 		return resp, err
 	}
 	document, err := d.document()

@@ -24,14 +24,16 @@ type Parts struct {
 	Log        *slog.Logger
 	// PublicURL is the address that answers name. Defaults to that of the request.
 	PublicURL string
+	// RateLimit is how many requests a caller may make in any 60 s; 0 is no limit.
+	RateLimit int
 }
 
-// NewServer is the program's server on free ports and with no limit of requests; no call engine runs. wrap, if there is
+// NewServer is the program's server on free ports; no call engine runs. wrap, if there is
 // one, gives the registrar that the services are added to.
 func NewServer(p Parts, wrap func(grpc.ServiceRegistrar) grpc.ServiceRegistrar) *server.Server {
 	h := &house{
 		ground:     &ground{log: p.Log, key: p.Key, db: p.DB, identity: p.Identity},
-		serving:    serving{HTTPAddr: "127.0.0.1:0", GRPCAddr: "127.0.0.1:0", PublicURL: p.PublicURL},
+		serving:    serving{HTTPAddr: "127.0.0.1:0", GRPCAddr: "127.0.0.1:0", PublicURL: p.PublicURL, RateLimit: p.RateLimit},
 		metrics:    prometheus.NewRegistry(),
 		recordings: p.Recordings,
 		egress:     p.Egress,
