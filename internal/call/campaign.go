@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -45,22 +46,33 @@ func Plan(ctx context.Context, tx *store.Tx, workspace uuid.UUID, calls []Planne
 		return err
 	}
 	now := createdAt()
-	for part := range slices.Chunk(calls, 1000) {
-		rows := make([]*ent.CallCreate, len(part))
-		for i, p := range part {
-			rows[i] = tx.Call.Create().SetID(p.ID).SetWorkspaceID(workspace).SetDirection(DirectionOutbound).
-				SetStatus(string(p.Status)).SetToNumber(p.To).SetFromNumber(p.From).SetAgentID(p.AgentID).
-				SetContactID(p.ContactID).SetCampaignID(p.CampaignID).SetEnrollmentID(p.EnrollmentID).
-				SetNillableScheduleTime(p.ScheduleTime).SetCreatedAt(now).SetUpdatedAt(now)
-			if len(p.Variables) > 0 {
-				rows[i].SetVariables(p.Variables)
-			}
+	rows := make([][]any, len(calls))
+	for i, p := range calls {
+		vars, err := VariablesColumn(p.Variables)
+		if err != nil {
+			return err
 		}
-		if err := tx.Call.CreateBulk(rows...).Exec(ctx); err != nil {
-			return fmt.Errorf("plan calls: %w", err)
-		}
+		rows[i] = []any{p.ID, now, now, DirectionOutbound, string(p.Status), p.To, p.From, p.AgentID, p.ContactID, p.CampaignID,
+			p.EnrollmentID, p.ScheduleTime, vars, "{}", false, false, "", false}
 	}
-	return nil
+	return tx.Insert(ctx, call.Table, []string{
+		call.FieldID, call.FieldCreatedAt, call.FieldUpdatedAt, call.FieldDirection, call.FieldStatus, call.FieldToNumber,
+		call.FieldFromNumber, call.FieldAgentID, call.FieldContactID, call.FieldCampaignID, call.FieldEnrollmentID,
+		call.FieldScheduleTime, call.FieldVariables, call.FieldMetadata, call.FieldTest, call.FieldInFlight,
+		call.FieldLeaseOwner, call.FieldCancelRequested,
+	}, rows)
+}
+
+// VariablesColumn is how variables are stored; nil when there are none.
+func VariablesColumn(vars map[string]string) (any, error) {
+	if len(vars) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(vars)
+	if err != nil {
+		return nil, fmt.Errorf("write variables: %w", err)
+	}
+	return json.RawMessage(text), nil
 }
 
 // From is the number that an agent's planned calls will leave by. Where it has none, the line's own is written when they

@@ -240,7 +240,7 @@ func (p *enrolling) write(ctx context.Context) error {
 		string(StatusDraft): call.StatusNotScheduled, string(StatusRunning): call.StatusScheduled, string(StatusPaused): call.StatusPaused,
 	}[p.campaign.Status]
 	p.out.Status, p.out.ScheduledTime = status, schedule.begin(now)
-	rows := make([]*ent.EnrollmentCreate, len(p.added))
+	rows := make([][]any, len(p.added))
 	calls := make([]call.Planned, len(p.added))
 	from := ""
 	if p.campaign.AgentID != nil {
@@ -264,20 +264,24 @@ func (p *enrolling) write(ctx context.Context) error {
 			ID: store.NewID(), ContactID: e.contact, CampaignID: p.campaign.ID, EnrollmentID: e.id, To: e.phone, From: from,
 			Status: status, ScheduleTime: due, Variables: e.vars,
 		}
-		rows[i] = p.tx.Enrollment.Create().SetID(e.id).SetWorkspaceID(p.campaign.WorkspaceID).SetCampaignID(p.campaign.ID).
-			SetContactID(e.contact).SetNillableNextAttemptAt(due)
-		if len(e.vars) > 0 {
-			rows[i].SetVariables(e.vars)
-		}
+		var callID *uuid.UUID
 		if steps[0].Type == StepCall && p.campaign.AgentID != nil {
 			calls[i].AgentID = *p.campaign.AgentID
-			rows[i].SetCallID(calls[i].ID)
+			callID = &calls[i].ID
 		}
+		vars, err := call.VariablesColumn(e.vars)
+		if err != nil {
+			return err
+		}
+		rows[i] = []any{e.id, now, now, p.campaign.ID, e.contact, EnrolledPending, 0, 0, due, vars, callID}
 	}
-	for part := range slices.Chunk(rows, 1000) {
-		if err := p.tx.Enrollment.CreateBulk(part...).Exec(ctx); err != nil {
-			return fmt.Errorf("write enrollments: %w", err)
-		}
+	err = p.tx.Insert(ctx, enrollment.Table, []string{
+		enrollment.FieldID, enrollment.FieldCreatedAt, enrollment.FieldUpdatedAt, enrollment.FieldCampaignID,
+		enrollment.FieldContactID, enrollment.FieldStatus, enrollment.FieldStep, enrollment.FieldAttempts,
+		enrollment.FieldNextAttemptAt, enrollment.FieldVariables, enrollment.FieldCallID,
+	}, rows)
+	if err != nil {
+		return fmt.Errorf("write enrollments: %w", err)
 	}
 	if steps[0].Type == StepCall && p.campaign.AgentID != nil {
 		if err := call.Plan(ctx, p.tx, p.campaign.WorkspaceID, calls); err != nil {

@@ -231,22 +231,3 @@ func TestSixteenIdenticalRequestsAtOnceEnrollEachContactOnce(t *testing.T) {
 		require.Len(t, r.calls(), 50)
 	})
 }
-
-// BenchmarkEnroll is the largest request, of which a fifth of the phones are known. CONTRACT.md §2: at most 10,000.
-func BenchmarkEnroll(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
-		b.Run(name, func(b *testing.B) {
-			r := newRig(b, open(b), campaign.Input{})
-			r.start()
-			n := 0
-			for b.Loop() {
-				q := campaign.Request{}
-				for range 10_000 {
-					n++
-					q.Contacts = append(q.Contacts, entry(fmt.Sprintf("+1555%07d", n), map[string]string{"i": "x"}))
-				}
-				r.enroll(q)
-			}
-		})
-	}
-}

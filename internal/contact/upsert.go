@@ -102,14 +102,20 @@ func matches(ctx context.Context, c *ent.Client, inputs []Input) (map[string]mat
 }
 
 func insert(ctx context.Context, tx *store.Tx, drafts []*draft) error {
-	for part := range slices.Chunk(drafts, 1000) {
-		rows := make([]*ent.ContactCreate, len(part))
-		for i, d := range part {
-			rows[i] = creation(tx.Client, d.in, d.values).SetID(d.id)
+	now := store.Now()
+	rows := make([][]any, len(drafts))
+	for i, d := range drafts {
+		status, values := StatusActive, d.values
+		if d.in.Status != nil {
+			status = *d.in.Status
 		}
-		if err := tx.Contact.CreateBulk(rows...).Exec(ctx); err != nil {
-			return err
+		if len(values) == 0 {
+			values = json.RawMessage("{}")
 		}
+		rows[i] = []any{d.id, now, now, *d.in.Phone, d.in.FirstName, d.in.LastName, d.in.Email, d.in.Notes, status, values}
 	}
-	return nil
+	return tx.Insert(ctx, contact.Table, []string{
+		contact.FieldID, contact.FieldCreatedAt, contact.FieldUpdatedAt, contact.FieldPhone, contact.FieldFirstName,
+		contact.FieldLastName, contact.FieldEmail, contact.FieldAdditionalNotes, contact.FieldStatus, contact.FieldCustomFields,
+	}, rows)
 }

@@ -57,10 +57,7 @@ func Postgres(t testing.TB) *store.DB {
 	template, err := postgresTemplate()
 	require.NoError(t, err)
 	url := create(t, s, template)
-	db := open(t, store.Config{DatabaseURL: url})
-	urls.Store(db, url)
-	t.Cleanup(func() { urls.Delete(db) })
-	return db
+	return open(t, store.Config{DatabaseURL: url})
 }
 
 // Dump is everything that a closed database of the settings holds, as text and as files: what whoever steals it can read.
@@ -94,18 +91,25 @@ func Dump(t testing.TB, c store.Config) []byte {
 	return []byte(all)
 }
 
-// urls are those of the PostgreSQL databases that are open.
-var urls sync.Map
+// opened has the settings of the databases that are open.
+var opened sync.Map
+
+// ConfigOf is how a database of this package was opened, for a connection beside it.
+func ConfigOf(db *store.DB) store.Config {
+	c, _ := opened.Load(db)
+	config, _ := c.(store.Config)
+	return config
+}
 
 // Settle does what PostgreSQL does by itself some time after many rows were written: it takes statistics and notes which
 // pages all may see. On SQLite there is nothing to do. For benchmarks.
 func Settle(t testing.TB, db *store.DB) {
 	t.Helper()
-	url, ok := urls.Load(db)
-	if !ok {
+	url := ConfigOf(db).DatabaseURL
+	if url == "" {
 		return
 	}
-	c, err := pgx.Connect(t.Context(), url.(string))
+	c, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	_, err = c.Exec(t.Context(), "VACUUM ANALYZE")
 	require.NoError(t, errors.Join(err, c.Close(t.Context())))
@@ -132,7 +136,11 @@ func open(t testing.TB, c store.Config) *store.DB {
 	c.Log = slog.New(slog.DiscardHandler)
 	db, err := store.Open(t.Context(), c)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	opened.Store(db, c)
+	t.Cleanup(func() {
+		opened.Delete(db)
+		require.NoError(t, db.Close())
+	})
 	return db
 }
 
