@@ -383,6 +383,7 @@ func BenchmarkRead(b *testing.B) {
 		"wide":    "<table>" + strings.Repeat("<tr><td>a<td>b<td>c", 100_000),
 		"bold":    strings.Repeat("<b><i><p>", 200_000),
 		"links":   strings.Repeat(`<a href="/x">y</a>`, 110_000),
+		"quoted":  strings.Repeat("<blockquote>", 480) + strings.Repeat("We are open. ", 100_000),
 		"usual":   string(file(b, "restaurant/index.html")),
 	} {
 		b.Run(name, func(b *testing.B) {

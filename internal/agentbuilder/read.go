@@ -75,7 +75,7 @@ func read(at *url.URL, contentType string, body []byte) (r *reading, err error) 
 	r.page.Ignored = hiddenOrders(doc)
 	doc.Find(furniture).Not("html, body").Remove()
 	flatten(doc)
-	trim(root, &room{nodes: 20_000, text: 8 * maxPageText})
+	trim(root, &room{nodes: 20_000, text: 8 * maxPageText}, 0)
 	markdown, err := toMarkdown.ConvertNode(root)
 	if err != nil {
 		return nil, fmt.Errorf("write the page as Markdown: %w", err)
@@ -184,18 +184,21 @@ func hiddenOrders(doc *goquery.Document) []string {
 // room is how much of a tree is kept: far more than what its text is clipped to, far less than a page can be.
 type room struct{ nodes, text int }
 
-// trim takes away what comes when there is no room left.
-func trim(n *html.Node, left *room) {
+// maxNesting is how deep elements may lie in each other; quotations within quotations are written again at every level.
+const maxNesting = 100
+
+// trim takes away what comes when there is no room left, and what lies too deep.
+func trim(n *html.Node, left *room, depth int) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
-		if left.nodes <= 0 || left.text <= 0 {
+		if left.nodes <= 0 || left.text <= 0 || depth > maxNesting {
 			n.RemoveChild(c)
 		} else {
 			left.nodes--
 			if c.Type == html.TextNode {
 				left.text -= len(c.Data)
 			}
-			trim(c, left)
+			trim(c, left, depth+1)
 		}
 		c = next
 	}
