@@ -66,6 +66,9 @@ var layers = map[string][]string{
 	"internal/conversation/realtime": {"internal/conversation", "internal/conversation/scripted", "internal/audio", "internal/openai"},
 	// speech by OpenAI-compatible servers
 	"internal/conversation/hosted": {"internal/conversation", "internal/openai", "internal/audio"},
+	// measures the talk, for callwright bench
+	"internal/bench": {"internal/conversation", "internal/conversation/scripted", "internal/audio", "internal/audio/voice",
+		"internal/carrier", "internal/carrier/sandbox"},
 	// 3: the rules; never protobuf
 	"internal/identity": {"ent", "internal/store", "internal/fault", "internal/phone", "internal/policy", "internal/secret"},
 	// for tests: an OpenID provider

@@ -15,3 +15,6 @@ func RunStages(ctx context.Context, stages ...[]func(context.Context) error) err
 	}
 	return runStages(ctx, named...)
 }
+
+// BenchRequests is the part of bench that needs the whole server.
+var BenchRequests = benchRequests
