@@ -61,6 +61,11 @@ for (const details of document.querySelectorAll("details.confirm")) {
   });
 }
 
+// A call that goes on is read again, unless somebody listens or selects text.
+if (document.querySelector("[data-live]")) {
+  setInterval(() => { if (!document.hidden && !String(getSelection())) location.reload(); }, 3000);
+}
+
 // The player: one button, the picture as the place, and each line of the transcript as a way to it.
 for (const player of document.querySelectorAll("[data-player]")) {
   const audio = player.querySelector("audio");
