@@ -100,6 +100,9 @@ func (m *media) Mark(turn uint64, id string) error {
 // Clear is that of carrier.Media.
 func (m *media) Clear(upTo uint64) time.Duration { return m.s.playout.Clear(upTo) }
 
+// SetBackground is that of carrier.Backdrop.
+func (m *media) SetBackground(loop []int16) { m.s.playout.SetBackground(loop) }
+
 // Tap is that of carrier.Media.
 func (m *media) Tap(f func(carrier.Tick)) {
 	if f == nil {
