@@ -189,7 +189,9 @@ func (p *enrolling) read(ctx context.Context, r Request) error {
 
 func (p *enrolling) readEnrolled(ctx context.Context, ids []uuid.UUID, upserted []contact.Upserted) error {
 	for _, u := range upserted {
-		ids = append(ids, u.ID)
+		if u.Matches > 0 { // who is new is enrolled nowhere
+			ids = append(ids, u.ID)
+		}
 	}
 	p.there, p.refreshed = map[uuid.UUID]*ent.Enrollment{}, map[uuid.UUID]map[string]string{}
 	for part := range slices.Chunk(ids, 5000) {

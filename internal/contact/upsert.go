@@ -20,7 +20,7 @@ type Upserted struct {
 	ID uuid.UUID
 	// Phone is canonical.
 	Phone string
-	// Matches are the contacts that had the phone before; the newest was taken.
+	// Matches are the contacts that had the phone before; the newest was taken. 0 says that the contact is new.
 	Matches  int
 	Warnings []Warning
 }

@@ -25,7 +25,12 @@ func (tx *Tx) Insert(ctx context.Context, table string, columns []string, rows [
 	var err error
 	if tx.db.postgres() {
 		_, err = tx.conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
-			return append([]any{workspace}, rows[i]...), nil
+			values := make([]any, len(columns))
+			values[0] = [16]byte(workspace)
+			for j, v := range rows[i] {
+				values[j+1] = plain(v)
+			}
+			return values, nil
 		}))
 	} else {
 		err = tx.insertEach(ctx, table, columns, workspace, rows)
@@ -34,6 +39,20 @@ func (tx *Tx) Insert(ctx context.Context, table string, columns []string, rows [
 		return fmt.Errorf("insert %d rows into %s: %w", len(rows), table, err)
 	}
 	return nil
+}
+
+// plain is an id as pgx encodes it itself. As a uuid.UUID it would go through its text, after a failed attempt.
+func plain(v any) any {
+	switch id := v.(type) {
+	case uuid.UUID:
+		return [16]byte(id)
+	case *uuid.UUID:
+		if id == nil {
+			return nil
+		}
+		return [16]byte(*id)
+	}
+	return v
 }
 
 func (tx *Tx) insertEach(ctx context.Context, table string, columns []string, workspace uuid.UUID, rows [][]any) error {
