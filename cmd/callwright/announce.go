@@ -15,6 +15,8 @@ type facts struct {
 	APIURL   string `json:"api_url"`
 	GRPCAddr string `json:"grpc_addr"`
 	MCPURL   string `json:"mcp_url"`
+	// Where SIP is heard; absent on the sandbox.
+	SIPAddr string `json:"sip_addr,omitempty"`
 	// Makes the first owner; absent once somebody can sign in.
 	SetUpURL string `json:"set_up_url,omitempty"`
 }
@@ -24,7 +26,12 @@ func (h *house) facts() facts {
 	if url == "" {
 		url = "http://" + h.server.HTTPAddr.String()
 	}
+	sipAddr := ""
+	if h.sip != nil {
+		sipAddr = h.sip.Addr()
+	}
 	return facts{
+		SIPAddr:  sipAddr,
 		Version:  programVersion(),
 		DataDir:  h.storage.DataDir,
 		Database: h.storage.database(),
@@ -47,6 +54,9 @@ func (h *house) announce(ctx context.Context, t *terminal) (err error) {
 	}
 	fmt.Fprintf(t.stdout, "\n  %s\n\n", f.headline())
 	t.list("Portal", f.portal(), "API", f.APIURL, "gRPC", f.grpc(h.serving.GRPCReflection), "MCP", f.MCPURL)
+	if f.SIPAddr != "" {
+		t.list("SIP", f.SIPAddr+"   UDP and TCP")
+	}
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/callwright/callwright/internal/audio/voice"
 	"github.com/callwright/callwright/internal/call"
 	"github.com/callwright/callwright/internal/carrier"
+	"github.com/callwright/callwright/internal/carrier/rtp"
 	"github.com/callwright/callwright/internal/carrier/sandbox"
 	"github.com/callwright/callwright/internal/carrier/sip"
 )
@@ -153,6 +154,9 @@ func (h *house) lines(ctx context.Context, voices *voice.Studio) (line, test car
 	})
 	if h.sip, err = h.serving.newSIP(h.log); err != nil || h.sip == nil {
 		return test, test, err
+	}
+	if !rtp.Prefer() {
+		h.log.Debug("no right to be preferred by the system: sound may be late on a busy machine")
 	}
 	return h.sip, test, h.sip.Listen(ctx)
 }

@@ -40,3 +40,38 @@ func TestBaresipCalls(t *testing.T) {
 	phone.Do(t, "hangup", "")
 	require.Equal(t, carrier.ReasonHangup, endOf(t, leg).Reason)
 }
+
+func TestBaresipPressesKeysAndHearsOurs(t *testing.T) {
+	phone := siptest.StartBaresip(t, siptest.Telephone{Answer: true})
+	l := open(t, nil, trunkAt(phone.Port, "nat=yes"))
+	leg := l.must()
+	_, _ = listen(t, leg, time.Second)
+	phone.Do(t, "sndcode", "7")
+	require.Equal(t, "7", event(t, leg, carrier.EventDigits).Digits)
+	require.NoError(t, leg.SendDigits(t.Context(), "4#"))
+	require.Equal(t, "4", phone.Wait(t, "CALL_DTMF_START", 0).Param)
+	require.Equal(t, "#", phone.Wait(t, "CALL_DTMF_START", 1).Param)
+	require.NoError(t, leg.Hangup(t.Context(), carrier.CauseNormal))
+}
+
+func TestBaresipHolds(t *testing.T) {
+	phone := siptest.StartBaresip(t, siptest.Telephone{Answer: true})
+	l := open(t, nil, trunkAt(phone.Port, "nat=yes"))
+	leg := l.must()
+	phone.Wait(t, "CALL_ESTABLISHED", 0)
+	phone.Do(t, "hold", "")
+	event(t, leg, carrier.EventHold)
+	phone.Do(t, "resume", "")
+	event(t, leg, carrier.EventResume)
+	require.NoError(t, leg.Hangup(t.Context(), carrier.CauseNormal))
+}
+
+func TestBaresipOverTCP(t *testing.T) {
+	phone := siptest.StartBaresip(t, siptest.Telephone{Answer: true, Transport: "tcp"})
+	l := open(t, nil, trunkAt(phone.Port, "nat=yes", "transport=tcp"))
+	leg := l.must()
+	hz, _ := listen(t, leg, 2*time.Second)
+	require.InDelta(t, 500, hz, 60)
+	phone.Do(t, "hangup", "")
+	require.Equal(t, carrier.ReasonHangup, ended(t, leg).Reason)
+}

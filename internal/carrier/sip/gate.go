@@ -19,6 +19,8 @@ const (
 	// strangers is how many datagrams of unknown sources are looked into in a second: they may belong to calls of ours
 	// whose other side answers from another address than the trunk's.
 	strangers = 200
+	// requestsPerInvite is how many requests of all kinds a source may send for each call that it may begin.
+	requestsPerInvite = 10
 )
 
 // gate stands before the SIP stack: what it does not let pass is never parsed there, and nobody is told. It lets in
@@ -33,6 +35,7 @@ type gate struct {
 	// known reports whether a Call-ID belongs to a call of ours.
 	known func(callID string) bool
 
+	requests *buckets // per source
 	invites  *buckets // per source
 	all      *bucket  // INVITEs of all sources
 	outsider *bucket
@@ -74,7 +77,13 @@ func (g *gate) pass(from netip.AddrPort, data []byte) bool {
 	if !ours && !g.known(string(*m.CallID())) {
 		return false
 	}
-	if req, ok := m.(*sip.Request); ok && req.IsInvite() && tagOf(req.To().Params) == "" {
+	req, ok := m.(*sip.Request)
+	switch {
+	case !ok:
+		return true
+	case !g.requests.take(from.Addr()):
+		return false
+	case req.IsInvite() && tagOf(req.To().Params) == "":
 		return g.invites.take(from.Addr()) && g.all.take()
 	}
 	return true

@@ -100,7 +100,7 @@ func (l *line) deciding(f func(context.Context, carrier.Offer) carrier.Decision)
 }
 
 // addr is where the line hears.
-func (l *line) addr() string { return fmt.Sprintf("127.0.0.1:%d", l.Port()) }
+func (l *line) addr() string { return l.Addr() }
 
 var dials = 0
 var dialMu sync.Mutex

@@ -133,7 +133,7 @@ func New(cfg Config) (*Carrier, error) {
 	}
 	c.gate = &gate{
 		parser: sip.NewParser(), trunk: c.trunkOf, known: c.knows, partial: map[string]*partial{},
-		invites: &buckets{rate: cfg.InviteRate}, all: newBucket(2 * cfg.InviteRate), outsider: newBucket(strangers),
+		invites: &buckets{rate: cfg.InviteRate}, requests: &buckets{rate: requestsPerInvite * cfg.InviteRate}, all: newBucket(2 * cfg.InviteRate), outsider: newBucket(strangers),
 	}
 	return c, nil
 }
@@ -271,7 +271,10 @@ func (c *Carrier) shut() {
 	}
 }
 
-// Port is where SIP is heard, after Listen.
+// Addr is where SIP is heard, after Listen.
+func (c *Carrier) Addr() string { return c.udp.LocalAddr().String() }
+
+// Port is that of Addr.
 func (c *Carrier) Port() int { return int(addrPortOf(c.udp.LocalAddr()).Port()) }
 
 // Serve is that of carrier.Carrier. When ctx ends, new calls and OPTIONS are told 503: this process is being stopped.

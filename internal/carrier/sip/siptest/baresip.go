@@ -116,7 +116,7 @@ func (b *Baresip) configure(t testing.TB, how Telephone, control int) {
 	source := how.Source
 	if source == "" {
 		source = filepath.Join(b.dir, "hum.wav")
-		if err := os.WriteFile(source, wav(audio.Tone(500, 0.3, 2*time.Minute)), 0o600); err != nil {
+		if err := os.WriteFile(source, WAV(audio.Tone(500, 0.3, 2*time.Minute)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,8 +155,8 @@ func orElse(text, otherwise string) string {
 	return text
 }
 
-// wav is sound as a file: 16 bit, 8 kHz, mono.
-func wav(pcm []int16) []byte {
+// WAV is sound as a file: 16 bit, 8 kHz, mono.
+func WAV(pcm []int16) []byte {
 	var b bytes.Buffer
 	size := uint32(2 * len(pcm))
 	b.WriteString("RIFF")
