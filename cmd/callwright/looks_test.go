@@ -116,6 +116,10 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 	// Before anybody can sign in.
 	setUp, err := h.identity.SetUpLink(t.Context(), &w.id)
 	require.NoError(t, err)
+	b.open("/sign-in")
+	_, err = chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.querySelector('main').insertAdjacentHTML('beforeend', '<input><p>x</p>'), ''"))
+	require.NoError(t, err)
+	require.NotEmpty(t, b.violations(axe), "the checker notices a field without a label")
 	g.visit("sign-in-first", "/sign-in")
 	g.visit("pair-first", "/pair?code="+h.pairing(t, "Claude Desktop"))
 	g.visit("set-up-code", "/set-up")

@@ -2,13 +2,16 @@ package main_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/metadata"
 
 	callwrightv1 "github.com/callwright/callwright/gen/callwright/v1"
 	"github.com/callwright/callwright/internal/identity"
+	"github.com/callwright/callwright/internal/store"
 	"github.com/callwright/callwright/internal/store/storetest"
 )
 
@@ -16,7 +19,10 @@ func openToAll(c *identity.Config) { c.SignUpOpen = true }
 
 // From a code to a key, as an owner who has no account does it.
 func TestAnOwnerWithoutAnAccountPairsAnAssistant(t *testing.T) {
-	h := openWith(t, storetest.SQLite(t), nil, openToAll)
+	var later atomic.Int64 // seconds
+	h := openWith(t, storetest.SQLite(t), nil, openToAll, func(c *identity.Config) {
+		c.Now = func() time.Time { return store.Now().Add(time.Duration(later.Load()) * time.Second) }
+	})
 	w := h.found(t, "somebody else's") // whose owner has no password: nobody can sign in, so sign-up needs a first person
 	token, err := h.identity.SetUpLink(t.Context(), &w.id)
 	require.NoError(t, err)
@@ -72,6 +78,27 @@ func TestAnOwnerWithoutAnAccountPairsAnAssistant(t *testing.T) {
 	b.says("is connected")
 	b.open("/keys")
 	b.says("Claude Desktop", "Paired assistant, approved by maria@example.com")
+
+	// One that is denied, and one that nobody decides in time.
+	for _, c := range []struct{ press, says, status string }{
+		{"button[value=deny]", "gets nothing", "denied"}, {"", "This code is too old", "expired"},
+	} {
+		r = s.overREST(apiStep{Send: "POST /v1/agent/onboarding/start", As: "none", Body: `{"client_name":"Cursor"}`})
+		require.Equal(t, "201", r.answer)
+		started := r.body.(map[string]any)
+		b.open("/pair?code=" + started["user_code"].(string))
+		b.says("Connect “Cursor”")
+		if c.press != "" {
+			b.press(c.press)
+		} else {
+			later.Add(15 * 60)
+			b.press("button[value=approve]")
+		}
+		b.says(c.says)
+		r = s.overREST(apiStep{Send: "POST /v1/agent/onboarding/poll", As: "none", Body: `{"device_code":"` + started["device_code"].(string) + `"}`})
+		require.Equal(t, "200", r.answer, "%s", show(r.body))
+		require.Equal(t, map[string]any{"status": c.status}, r.body)
+	}
 	require.NotContains(t, seen.String(), "CANARY")
 	require.Empty(t, b.complaints())
 }
