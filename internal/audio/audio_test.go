@@ -312,3 +312,22 @@ func BenchmarkResample24To8(b *testing.B) {
 		r.Push(out, in)
 	}
 }
+
+func TestBackgroundsAreSoftAndLoop(t *testing.T) {
+	for _, kind := range append(audio.Noises(), "something else") {
+		t.Run(kind, func(t *testing.T) {
+			loop := audio.Noise(kind, 1)
+			require.Equal(t, loop, audio.Noise(kind, 1), "always the same")
+			require.InDelta(t, 900, math.Sqrt(audio.Power(loop)), 30)
+			require.InDelta(t, 450, math.Sqrt(audio.Power(audio.Noise(kind, 0.5))), 15)
+			require.Zero(t, audio.Power(audio.Noise(kind, 0)))
+			// Where the end meets the beginning the step is no greater than elsewhere.
+			step := func(a, b int16) float64 { return math.Abs(float64(a) - float64(b)) }
+			most := 0.0
+			for i := range loop[1:] {
+				most = max(most, step(loop[i], loop[i+1]))
+			}
+			require.LessOrEqual(t, step(loop[len(loop)-1], loop[0]), most)
+		})
+	}
+}

@@ -3,6 +3,7 @@ package carrier_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -92,4 +93,22 @@ func TestEndedOf(t *testing.T) {
 	unknown := carrier.EndedOf(errors.New("broken"))
 	require.Equal(t, carrier.ClassServer, unknown.Class)
 	require.NotEmpty(t, unknown.Message)
+}
+
+func TestABackgroundIsUnderEverything(t *testing.T) {
+	var p carrier.Playout
+	p.SetBackground([]int16{1, 2, 3})
+	var f audio.Frame
+	require.True(t, p.Fill(&f, nil))
+	require.Equal(t, []int16{1, 2, 3, 1}, f[:4])
+	loud := make([]int16, audio.FrameSamples)
+	for i := range loud {
+		loud[i] = math.MaxInt16 - 1
+	}
+	require.NoError(t, p.Enqueue(1, loud))
+	require.True(t, p.Fill(&f, nil))
+	require.Equal(t, []int16{32767, 32767, 32767}, f[:3], "it does not wrap, and the loop went on")
+	p.SetBackground(nil)
+	require.False(t, p.Fill(&f, nil))
+	require.Zero(t, f)
 }
