@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 
 	"github.com/callwright/callwright/internal/agentbuilder"
 	"github.com/callwright/callwright/internal/egress"
+	"github.com/callwright/callwright/internal/store/storetest"
 )
 
 // build does the steps of a job of the agent builder on a machine that knows no names.
@@ -130,5 +133,119 @@ func TestAWebsiteBecomesAnAgentThatTakesACall(t *testing.T) {
 				require.Contains(t, call["transcript"], "agent: "+c.greeting)
 			})
 		})
+	}
+}
+
+// The program is killed while it reads a site, and once more while the model writes; the next one goes on, and there is
+// one agent in the end.
+func TestAfterKill9AnAgentBuildGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills real processes and waits until they are missed")
+	}
+	program := built(t)
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		killBuilds(t, program)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		killBuilds(t, program, "--database-url", storetest.PostgresURL(t))
+	})
+}
+
+func killBuilds(t *testing.T, program string, database ...string) {
+	reading, thinking := newGate(), newGate()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/":
+			fmt.Fprint(w, `<title>Harbor Dental</title><h1>Harbor Dental</h1><p>Open daily.</p><a href="/about">About</a>`)
+		case "/about":
+			reading.pass(r.Context())
+			fmt.Fprint(w, `<h1>About</h1><p>Since 1987.</p>`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(web.Close)
+	language := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection is not noticed
+		thinking.pass(r.Context())
+		draft, _ := json.Marshal(`{"name":"Harbor","company_name":"Harbor Dental","role":"Host","personality":"Warm.","goals":["Book"],"guardrails":["Be kind"],
+			"tone":"Casual","greeting":"Harbor Dental, hello!","language":"en","facts":[]}`)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":%s}}]}`, draft)
+	}))
+	t.Cleanup(language.Close)
+	t.Cleanup(reading.open)
+	t.Cleanup(thinking.open)
+
+	c := &crashed{program: program, dir: t.TempDir()}
+	c.args = append([]string{"--data-dir", c.dir, "--log-level", "error"}, database...)
+	c.found(t)
+	boot := func() {
+		c.at = start(t, program, append([]string{"serve", "--allow-private-networks", "--llm-url", language.URL + "/v1", "--llm-model", "m"}, c.args...)...)
+	}
+	kill := func() {
+		require.NoError(t, c.at.cmd.Process.Kill())
+		_ = c.at.cmd.Wait()
+	}
+	boot()
+	job := c.post(t, "/v1/agent-builder", `{"website_url":"`+web.URL+`"}`)["data"].(map[string]any)["job_id"].(string)
+	reading.wait(t)
+	kill()
+	reading.open()
+	boot()
+	thinking.wait(t)
+	kill()
+	thinking.open()
+	boot()
+	require.Eventually(t, func() bool {
+		r := c.do(t, http.MethodGet, "/agent-builder/"+job, "")
+		defer r.Body.Close()
+		var body struct {
+			Data struct{ Status, Error string }
+		}
+		require.NoError(t, json.NewDecoder(r.Body).Decode(&body))
+		require.NotEqual(t, "failed", body.Data.Status, body.Data.Error)
+		return body.Data.Status == "completed"
+	}, time.Minute, 200*time.Millisecond)
+	r := c.do(t, http.MethodGet, "/v1/agents", "")
+	defer r.Body.Close()
+	var page struct {
+		Data []struct {
+			WelcomeMsg string `json:"welcome_msg"`
+		}
+	}
+	require.NoError(t, json.NewDecoder(r.Body).Decode(&page))
+	require.Len(t, page.Data, 1)
+	require.Equal(t, "Harbor Dental, hello!", page.Data[0].WelcomeMsg)
+	c.at.stop(t)
+}
+
+// gate holds requests until it is opened.
+type gate struct {
+	came, opened chan struct{}
+	once         [2]sync.Once
+}
+
+func newGate() *gate { return &gate{came: make(chan struct{}), opened: make(chan struct{})} }
+
+func (g *gate) pass(ctx context.Context) {
+	g.once[0].Do(func() { close(g.came) })
+	select {
+	case <-g.opened:
+	case <-ctx.Done():
+	}
+}
+
+func (g *gate) open() { g.once[1].Do(func() { close(g.opened) }) }
+
+func (g *gate) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-g.came:
+	case <-time.After(time.Minute):
+		require.Fail(t, "nobody came")
 	}
 }

@@ -109,7 +109,7 @@ func serve(ctx context.Context, t *terminal, to serving, at storage, ready func(
 		// Requests end and calls end at the same time: the engine takes no new calls while the listeners finish.
 		[]part{{"server", h.server.Run}, {"engine", h.engine.Run}, {"campaigns", h.campaigns.Run}},
 		// The end of a call enqueues jobs; those that can not be done in time are durable.
-		[]part{{"jobs", h.runJobs}, {"webhooks", h.courier.Run}, {"line", h.runLine}},
+		[]part{{"jobs", h.runJobs}, {"webhooks", h.courier.Run}, {"agent builds", h.builder.Run}, {"line", h.runLine}},
 		[]part{{"identity", g.identity.Run}},
 	)
 }

@@ -172,6 +172,32 @@ func TestJobsGoOnInTheNextProcess(t *testing.T) {
 	})
 }
 
+// What a killed process held is taken up by the first that looks, whatever River still believes of it.
+func TestWhatADeadProcessLeftIsTakenUpOnce(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, db *store.DB) {
+		r := newRig(t, db, nil)
+		old := store.Now().Add(-time.Minute)
+		left := func(status, step string, touched time.Time) *ent.AgentBuild { // no job of River stands behind it
+			return db.Ent().AgentBuild.Create().SetInstructions("We are Harbor Dental.").SetStatus(status).SetStep(step).
+				SetAgentID(store.NewID()).SetUpdatedAt(touched).SaveX(r.ctx)
+		}
+		dead := left(agentbuilder.Processing, agentbuilder.StepWrite, old)
+		alive := left(agentbuilder.Processing, agentbuilder.StepWrite, store.Now())
+		waiting := left(agentbuilder.Queued, "", old)
+		failed := left(agentbuilder.Failed, agentbuilder.StepWrite, old)
+		errs := make(chan error, 4)
+		for range 4 {
+			go func() { errs <- r.worker.TakeUp(t.Context()) }()
+		}
+		require.NoError(t, errors.Join(<-errs, <-errs, <-errs, <-errs))
+		r.run(t, nil, func() bool { return r.get(t, dead).Status == agentbuilder.Completed })
+		require.Equal(t, agentbuilder.Processing, r.get(t, alive).Status)
+		require.Equal(t, agentbuilder.Queued, r.get(t, waiting).Status)
+		require.Equal(t, agentbuilder.Failed, r.get(t, failed).Status)
+		require.Equal(t, 1, r.agents(t))
+	})
+}
+
 // modelFunc is a model that looks at the context.
 type modelFunc func(ctx context.Context) (string, error)
 

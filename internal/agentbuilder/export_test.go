@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"time"
+
+	"github.com/callwright/callwright/internal/store"
 )
 
 // At tells f what the worker does next.
@@ -14,6 +16,9 @@ func (w *Worker) Pause(f func(context.Context, time.Duration)) { w.clock.pause =
 
 // Hurry shortens the time for a site, and for each of its pages.
 func (w *Worker) Hurry(all, page time.Duration) { w.clock.all, w.clock.page = all, page }
+
+// TakeUp looks once for what dead processes left.
+func (w *Worker) TakeUp(ctx context.Context) error { return w.takeUp(store.System(ctx)) }
 
 // Read reads one document.
 func Read(at, contentType string, body []byte) (Page, Facts, error) {

@@ -87,7 +87,10 @@ func (w *Worker) Work(ctx context.Context, job *river.Job[Build]) error {
 		return w.fail(ctx, row, errInternal)
 	case job.Args.Step == StepRead && row.Step == StepWrite:
 		return nil // was done
-	case job.Args.Step == StepRead:
+	}
+	defer w.touched(ctx, row)()
+	switch job.Args.Step {
+	case StepRead:
 		err = w.read(ctx, row)
 	default:
 		err = w.write(ctx, row)
