@@ -245,6 +245,12 @@ func TestWhatIsWrongIsSaidInASentence(t *testing.T) {
 		"a speed of nothing":          {[]string{"serve", "--data-dir", dir, "--sandbox-speed", "0"}, "--sandbox-speed"},
 		"a public address without a scheme": {
 			[]string{"serve", "--data-dir", dir, "--public-url", "calls.example.com"}, "https://calls.example.com"},
+		"a provider without its client id": {
+			[]string{"serve", "--data-dir", dir, "--oidc-issuer", "https://login.example.com"}, "--oidc-issuer needs --oidc-client-id"},
+		"a provider that can not send people back": {
+			[]string{"serve", "--data-dir", dir, "--oidc-issuer", "https://login.example.com", "--oidc-client-id", "x"}, "--oidc-issuer needs --public-url"},
+		"a provider that is no address": {
+			[]string{"serve", "--data-dir", dir, "--oidc-issuer", "login.example.com", "--oidc-client-id", "x"}, "https://accounts.google.com"},
 		"no name": {[]string{"workspace", "create", "--data-dir", dir, "--name", " "}, "name must not be empty"},
 	} {
 		t.Run(name, func(t *testing.T) {

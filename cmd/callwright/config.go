@@ -48,11 +48,11 @@ type serving struct {
 	telephony
 	speaking
 	speakingAtOnce
-	HTTPAddr             string          `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST is served; port 0 takes a free one. Default: ${default}."`
+	HTTPAddr             string          `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST and the pages are served; port 0 takes a free one. Default: ${default}."`
 	GRPCAddr             string          `group:"Addresses" default:"127.0.0.1:9090" placeholder:"HOST:PORT" help:"Where gRPC is served. Default: ${default}."`
 	GRPCReflection       bool            `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
 	MetricsAddr          string          `group:"Addresses" placeholder:"HOST:PORT" help:"Loopback address where Prometheus may fetch /metrics. Default: nowhere."`
-	PublicURL            string          `group:"Addresses" placeholder:"URL" help:"Address that clients reach REST by, shown in recording_url. Default: the address of the request."`
+	PublicURL            string          `group:"Addresses" placeholder:"URL" help:"Address that people and clients reach this server by, shown in links and in recording_url; with https:// cookies are kept to TLS. Default: the address of the request."`
 	CORSOrigin           []string        `group:"Addresses" name:"cors-origin" placeholder:"ORIGIN" help:"Web page that browsers may let use REST, such as https://app.example.com; repeatable (environment: comma-separated). * lets in every page. Default: none."`
 	TrustedProxy         []string        `group:"Addresses" placeholder:"CIDR" help:"Network of a proxy in front of this server, such as 10.0.0.0/8; repeatable (environment: comma-separated). Behind it the client's address is taken from X-Forwarded-For or Forwarded. Default: none."`
 	RateLimit            int             `group:"Limits" default:"100" placeholder:"N" help:"Requests that a caller may make in any 60 seconds over REST; 0: no limit. Default: ${default}."`

@@ -278,6 +278,21 @@ func TestAPairingIsDecidedByForms(t *testing.T) {
 	})
 }
 
+// The first owner may come by an assistant that waits.
+func TestThePairingWaitsForTheSetUp(t *testing.T) {
+	h := open(t, storetest.SQLite(t))
+	v := h.visitor(t)
+	code := h.pairing(t, "Claude Desktop")
+	require.Contains(t, v.get("/pair?code="+code, 200).text, "Code of the set-up link")
+	token, err := h.identity.SetUpLink(t.Context(), nil)
+	require.NoError(t, err)
+	fields := []string{"token", token, "email", "maria@harbor.example", "workspace_name", "Harbor Dental", "next", "/pair?code=" + code}
+	require.Contains(t, v.post("/set-up", 400, append(fields, "password", "short")...).text, `value="/pair?code=`+code)
+	a := v.post("/set-up", 303, append(fields, "password", horse)...)
+	require.Equal(t, "/pair?code="+code, a.Header.Get("Location"))
+	require.Contains(t, v.follow(a).text, "Connect “Claude Desktop”")
+}
+
 // posts are the forms that change something, with fields that are as good as any.
 func posts(id string) map[string][]string {
 	return map[string][]string{

@@ -244,6 +244,15 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 	b.look(390, "light")
 	b.do(chromedp.Click(chromedp.CSS(".nav-narrow summary")))
 	g.look("menu")
+
+	// Where only people with an invite come in, and a provider vouches for them.
+	h = openWith(t, storetest.SQLite(t), nil, func(c *identity.Config) {
+		c.OpenID = identity.OpenID{Issuer: "https://login.example.com", ClientID: "callwright", Name: "Example"}
+	})
+	b.url = h.url
+	g.visit("sign-in-provider", "/sign-in")
+	g.visit("pair-set-up", "/pair?code="+h.pairing(t, "Claude Desktop"))
+	g.visit("sign-up-closed", "/sign-up")
 	require.Empty(t, b.complaints())
 }
 

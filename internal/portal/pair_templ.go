@@ -177,7 +177,7 @@ func pairEntranceView(p page, e entrance) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-			} else if e.SignUpOpen && !e.NeedsSetUp {
+			} else if e.SignUpOpen {
 				templ_7745c5c3_Err = problem(e.Problem).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -141,15 +140,14 @@ func (v *visit) lanes(id string) (*lanes, error) {
 	if frames <= 0 || s.about.GetSize() > maxPicture {
 		return nil, nil
 	}
-	in := bufio.NewReaderSize(s, 64<<10)
 	head := make([]byte, 44)
-	if _, err := io.ReadFull(in, head); err != nil {
+	if _, err := io.ReadFull(s, head); err != nil {
 		return nil, nil
 	}
 	if string(head[:4]) != "RIFF" || binary.LittleEndian.Uint16(head[22:]) != 2 || binary.LittleEndian.Uint16(head[34:]) != 16 {
 		return nil, nil
 	}
-	peaks, err := peaksOf(in, frames)
+	peaks, err := peaksOf(s, frames)
 	if err != nil {
 		return nil, nil
 	}
@@ -163,15 +161,18 @@ func (v *visit) lanes(id string) (*lanes, error) {
 
 // peaksOf is the largest magnitude in each part of both channels.
 func peaksOf(in io.Reader, frames int64) (peaks [2][bars]int, err error) {
-	frame := make([]byte, 4)
-	for i := range frames {
-		if _, err := io.ReadFull(in, frame); err != nil {
+	block := make([]byte, 64<<10)
+	for done := int64(0); done < frames; {
+		part := block[:4*min(frames-done, int64(len(block)/4))]
+		if _, err := io.ReadFull(in, part); err != nil {
 			return peaks, err
 		}
-		at := i * bars / frames
-		for side := range 2 {
-			v := int(int16(binary.LittleEndian.Uint16(frame[2*side:])))
-			peaks[side][at] = max(peaks[side][at], v, -v)
+		for ; len(part) > 0; part, done = part[4:], done+1 {
+			at := done * bars / frames
+			for side := range 2 {
+				v := int(int16(binary.LittleEndian.Uint16(part[2*side:])))
+				peaks[side][at] = max(peaks[side][at], v, -v)
+			}
 		}
 	}
 	return peaks, nil
