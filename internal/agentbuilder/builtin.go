@@ -24,7 +24,7 @@ func (s *source) builtin() *draft {
 		Tone: s.tone(), Language: s.language,
 	}
 	d.Greeting, _ = phrase(s.language)
-	d.Greeting = fmt.Sprintf(d.Greeting, orElse(s.firm, agentName(s.site, "")))
+	d.Greeting = fmt.Sprintf(d.Greeting, orElse(s.firm, agentName(s.site, s.instructions, "")))
 	d.Facts = s.extracts()
 	return d
 }

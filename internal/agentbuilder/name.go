@@ -120,15 +120,39 @@ var notNames = map[string]bool{"i": true, "we": true, "our": true, "my": true, "
 	"sunday": true, "customers": true, "callers": true, "deutsch": true, "ai": true}
 
 // agentName is derived from the site's domain or from the instructions. spec: Agent builder job.
-func agentName(site *Site, firm string) string {
+func agentName(site *Site, instructions, firm string) string {
 	base := firm
-	if site != nil {
-		if domain := domainName(site.URL); domain != "" && letters(domain) != letters(firm) && !strings.Contains(letters(firm), letters(domain)) {
+	switch {
+	case site != nil:
+		if domain := domainName(site.URL); domain != "" && !strings.Contains(letters(firm), letters(domain)) {
 			base = domain
 		}
+	case firm == "" || !strings.Contains(letters(instructions), letters(firm)):
+		base = task(instructions)
 	}
-	if base == "" {
-		return "Assistant"
+	return strings.TrimSpace(base + " Assistant")
+}
+
+var (
+	request = regexp.MustCompile(`(?i)^(please\s+)?(create|make|build|set up|write|i (need|want)|we (need|want))\s+(me\s+|us\s+)?(an?\s+|the\s+)?(\w+\s+)?(agent|assistant|receptionist|bot)\s*(that|who|which|to|for)?\s*`)
+	clause  = regexp.MustCompile(`[.,;:!?\n]|\s(and|und|et|y|e)\s`)
+)
+
+// task is what the instructions ask for first, as a name: "Take orders and be brief." is Take Orders.
+func task(instructions string) string {
+	text := request.ReplaceAllString(strings.TrimSpace(instructions), "")
+	if at := clause.FindStringIndex(text); at != nil {
+		text = text[:at[0]]
 	}
-	return base + " Assistant"
+	all := strings.Fields(plain(text))
+	all = all[:min(len(all), 4)]
+	for i, w := range all {
+		first, size := utf8.DecodeRuneInString(w)
+		all[i] = string(unicode.ToUpper(first)) + w[size:]
+	}
+	name := oneLine(strings.Join(all, " "), maxName)
+	if !fitName(name) {
+		return ""
+	}
+	return name
 }

@@ -193,13 +193,13 @@ func (s *source) name(proposed, firm string) string {
 			}
 		}
 	}
-	return agentName(s.site, firm)
+	return agentName(s.site, s.instructions, firm)
 }
 
 // greeting takes a proposed one that is fit to be spoken, and puts the company's name before it where it has none.
 func (s *source) greeting(proposed, lang, firm string) string {
 	standard, opening := phrase(lang)
-	firm = orElse(firm, agentName(s.site, ""))
+	firm = orElse(firm, agentName(s.site, s.instructions, ""))
 	proposed = oneLine(proposed, 1000)
 	if !short(proposed) || s.judge.name(proposed, 1000) == "" || strings.ContainsAny(proposed, "{}[]<>") {
 		return fmt.Sprintf(standard, firm)

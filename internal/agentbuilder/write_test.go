@@ -126,6 +126,9 @@ func TestInstructionsAloneAreEnough(t *testing.T) {
 		s = r.made(t, r.build(t, "", "book appointments and be nice"))
 		require.Equal(t, "Test", *s.CompanyName, "the workspace's name, where nobody says another")
 		require.Contains(t, *s.WelcomeMsg, "Test")
+		require.Equal(t, "Book Appointments Assistant", *s.Name, "derived from the instructions")
+		s = r.made(t, r.build(t, "", "Please create an agent that takes pizza orders, quickly."))
+		require.Equal(t, "Takes Pizza Orders Assistant", *s.Name)
 
 		row = r.build(t, "", "??? 123")
 		require.Equal(t, agentbuilder.Failed, row.Status)
