@@ -26,10 +26,10 @@ bench: ## Measure: start-up time and memory of the program, calls at once, hot p
 build: ## Build bin/callwright, static and reproducible
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -buildid= -X main.version=$(VERSION)' -o bin/callwright ./cmd/callwright
 
-generate: ## Regenerate gen/ from proto/, and ent/ from ent/schema
+generate: ## Regenerate gen/ from proto/, ent/ from ent/schema, and the pages from their templates
 	$(TOOL) buf generate
 	cd ent && go run -mod=mod entc.go
-	@if git ls-files '*.templ' | grep -q .; then go tool templ generate; fi
+	@if git ls-files '*.templ' | grep -q .; then go tool templ generate -include-version=false; fi
 
 migration: ## Write the migrations to the current schema: make migration name=add_tags
 	go run ./internal/store/newmigration $(name)
