@@ -41,6 +41,7 @@ type call struct {
 	voices  voice.Config // defaults to the placeholder
 	speed   float64      // instead of virtual time
 	hooks   conversation.Hooks
+	line    func(carrier.Leg) carrier.Leg // between the conversation and the leg
 }
 
 // outcome is what a test looks at.
@@ -89,6 +90,9 @@ func (c call) hold(t *testing.T) (o outcome) {
 			if hook != nil {
 				hook(turn)
 			}
+		}
+		if c.line != nil {
+			leg = c.line(leg)
 		}
 		o.Result, o.fault = conversation.Run(ctx, leg, c.script, c.speech, c.hooks)
 		require.NoError(t, line.Drain(t.Context()), "the leg is hung up")

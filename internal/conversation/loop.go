@@ -29,11 +29,13 @@ type talk struct {
 	hooks  Hooks
 	outbox *outbox
 
-	now   time.Duration // media time
-	phase phase
-	held  bool // the other side put us on hold
-	end   *ending
-	fault error // of providers, for the log
+	now time.Duration // media time
+	// framed is that of the last frame; now may be a little ahead of it.
+	framed time.Duration
+	phase  phase
+	held   bool // the other side put us on hold
+	end    *ending
+	fault  error // of providers, for the log
 
 	fast     bool        // time may stand still (standstill.go)
 	still    bool        // it does
@@ -205,7 +207,10 @@ func (t *talk) frame(ctx context.Context, f carrier.Frame) {
 	if !t.drainEvents(ctx) {
 		return
 	}
-	t.now = f.At
+	if gap := f.At - t.framed - audio.FrameTime; gap > 0 && t.framed > 0 {
+		t.result.Missed += gap
+	}
+	t.now, t.framed = f.At, f.At
 	t.listen(ctx, &f)
 	t.captions = nil
 	for _, step := range []func(context.Context){

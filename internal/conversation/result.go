@@ -91,7 +91,10 @@ type Result struct {
 	Class   carrier.Class
 	// Duration is media time from the answer to the end.
 	Duration time.Duration
-	Latency  Latency
+	// Missed is how much of the other side's sound was lost because the conversation was late to take it; on a line that
+	// waits (carrier.Info.Elastic) always 0. Sound waits for nobody: this is what an overloaded machine shows first.
+	Missed  time.Duration
+	Latency Latency
 }
 
 // Latency is how fast the agent was, in media time.

@@ -71,7 +71,8 @@ type Script struct {
 	Background []int16
 	// Transfers are the places that the agent may hand a call to, by name.
 	Transfers map[string]string
-	// ReplyTimeout is how late the first sound of a reply may be before the provider counts as failed. Defaults to 8 s.
+	// ReplyTimeout is how late the first sound of a reply may be before the provider counts as failed. Defaults to 8 s,
+	// and to 15 s for a model that is to think much (ReasoningEffort medium or high).
 	ReplyTimeout time.Duration
 }
 
@@ -121,6 +122,9 @@ func (s Script) withDefaults() Script {
 	}
 	if s.ReplyTimeout <= 0 {
 		s.ReplyTimeout = 8 * time.Second
+		if s.ReasoningEffort == "medium" || s.ReasoningEffort == "high" {
+			s.ReplyTimeout = 15 * time.Second
+		}
 	}
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/callwright/callwright/internal/audio"
+	"github.com/callwright/callwright/internal/carrier"
 	"github.com/callwright/callwright/internal/carrier/sandbox"
 	"github.com/callwright/callwright/internal/conversation"
 )
@@ -139,4 +140,26 @@ func TestTextThatIsBeingWrittenIsCutForTheVoice(t *testing.T) {
 	for _, piece := range conversation.CutAll(long) {
 		require.LessOrEqual(t, len(piece), 300)
 	}
+}
+
+// losing is a line whose frames from 1 s to 1.3 s were dropped since nobody took them.
+type losing struct{ carrier.Leg }
+
+func (l losing) Media() carrier.Media { return losingMedia{l.Leg.Media()} }
+
+type losingMedia struct{ carrier.Media }
+
+func (l losingMedia) ReadFrame(f *carrier.Frame) error {
+	err := l.Media.ReadFrame(f)
+	for err == nil && f.At > time.Second && f.At <= 1300*time.Millisecond {
+		err = l.Media.ReadFrame(f)
+	}
+	return err
+}
+
+func TestSoundThatNobodyTookInTimeIsCounted(t *testing.T) {
+	o := call{to: "+15005550006", script: juniper}.hold(t)
+	require.Zero(t, o.Missed)
+	o = call{to: "+15005550006", script: juniper, line: func(l carrier.Leg) carrier.Leg { return losing{l} }}.hold(t)
+	require.Equal(t, 300*time.Millisecond, o.Missed)
 }

@@ -16,6 +16,7 @@ type Metrics struct {
 	interrupted  prometheus.Counter
 	ended        *prometheus.CounterVec
 	held         prometheus.Gauge
+	missed       prometheus.Counter
 }
 
 // Buckets in seconds: where people begin to notice a pause, and where they hang up.
@@ -40,7 +41,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Name: "callwright_calls_held", Help: "Calls that this process holds.",
 		}),
 	}
-	reg.MustRegister(m.part, m.voiceToVoice, m.interrupted, m.ended, m.held)
+	m.missed = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "callwright_sound_missed_seconds_total", Help: "Callers' sound that was lost because this process was late to take it.",
+	})
+	reg.MustRegister(m.part, m.voiceToVoice, m.interrupted, m.ended, m.held, m.missed)
 	return m
 }
 

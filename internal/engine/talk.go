@@ -53,6 +53,7 @@ func (e *Engine) talk(h *held, leg carrier.Leg, s script) call.Outcome {
 
 	result, err := conversation.Run(h.ctx, leg, s.Script, e.Speech, hooks)
 	leg.Media().Tap(nil)
+	e.Metrics.missed.Add(result.Missed.Seconds())
 	if err != nil {
 		e.Log.WarnContext(h.live, "conversation failed", "call", h.id, "reason", result.Reason, "error", err)
 	}

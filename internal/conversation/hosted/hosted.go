@@ -74,6 +74,8 @@ func New(c Config) (*Speech, error) {
 		return client
 	}
 	ears := servers{open("transcription", c.STT, false), open("fallback for transcription", c.STTFallback, true), c.Log}
+	// A model may think for a while, and the next one is asked meanwhile.
+	c.LLM.IdleTimeout, c.LLMFallback.IdleTimeout = cmp.Or(c.LLM.IdleTimeout, 15*time.Second), cmp.Or(c.LLMFallback.IdleTimeout, 15*time.Second)
 	brain := servers{open("language model", c.LLM, false), open("fallback for the language model", c.LLMFallback, true), c.Log}
 	voice := servers{open("speech", c.TTS, false), open("fallback for speech", c.TTSFallback, true), c.Log}
 	if len(errs) > 0 {
