@@ -34,7 +34,7 @@ func refusal(code int, retryAfter time.Duration) *carrier.Ended {
 
 // elsewhere reports whether another trunk may do better: this one failed, not the called party.
 func elsewhere(e *carrier.Ended) bool {
-	return e.Reason == carrier.ReasonCarrierError && (e.Code == 0 || e.Code >= 500 && e.Code < 600)
+	return e.Class == carrier.ClassUpstream && e.Reason == carrier.ReasonCarrierError && (e.Code == 0 || e.Code >= 500 && e.Code < 600)
 }
 
 // silent is the end of an attempt that nobody answered at all.
@@ -52,6 +52,10 @@ func noAnswer() *carrier.Ended {
 
 func canceled() *carrier.Ended {
 	return &carrier.Ended{Class: carrier.ClassClient, Reason: carrier.ReasonCanceled, Message: "The call was canceled before it was answered."}
+}
+
+func gaveUp() *carrier.Ended {
+	return &carrier.Ended{Class: carrier.ClassClient, Reason: carrier.ReasonCanceled, Code: 487, Message: "The caller hung up while it rang."}
 }
 
 func draining() *carrier.Ended {

@@ -130,8 +130,6 @@ func (r *ringing) take(accept func(context.Context, carrier.Offer) carrier.Decis
 	}
 	ctx, cancel := context.WithCancel(r.line.closing)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() {})
-	defer stop()
 	go func() {
 		select {
 		case <-r.canceled:
@@ -173,10 +171,9 @@ func tell(d carrier.Decision, e *carrier.Ended) {
 
 // ring lets the caller hear ringing for d; an Ended when the caller gave up meanwhile.
 func (r *ringing) ring(d time.Duration) *carrier.Ended {
-	gaveUp := &carrier.Ended{Class: carrier.ClassClient, Reason: carrier.ReasonCanceled, Code: 487, Message: "The caller hung up while it rang."}
 	select {
 	case <-r.canceled:
-		return gaveUp
+		return gaveUp()
 	default:
 	}
 	r.line.respond(r.tx, r.response(180, "Ringing"))
@@ -191,7 +188,7 @@ func (r *ringing) ring(d time.Duration) *carrier.Ended {
 		case <-again.C:
 			r.line.respond(r.tx, r.response(180, "Ringing"))
 		case <-r.canceled:
-			return gaveUp
+			return gaveUp()
 		case <-r.line.closing.Done():
 			r.line.respond(r.tx, r.response(503, "Service Unavailable"))
 			return draining()
@@ -235,7 +232,10 @@ func (r *ringing) answer(offer *sdp.Session, session string) *carrier.Ended {
 	setBody(res, "application/sdp", spoken.Marshal())
 	l.begin(d, 0)
 	ack, e := l.insist(r.tx, res, r.canceled)
-	if e != nil {
+	switch {
+	case e != nil && e.Reason == carrier.ReasonHangup: // BYE was faster than the ACK
+		return gaveUp()
+	case e != nil:
 		return e
 	}
 	if agreed == nil {
@@ -266,7 +266,7 @@ func (l *leg) insist(tx sip.ServerTransaction, res *sip.Response, canceled <-cha
 	if err := tx.Respond(res); err != nil {
 		select {
 		case <-canceled: // the CANCEL was faster than the answer
-			return nil, &carrier.Ended{Class: carrier.ClassClient, Reason: carrier.ReasonCanceled, Code: 487, Message: "The caller hung up while it rang."}
+			return nil, gaveUp()
 		default:
 		}
 		return nil, lineFailed("The answer could not be sent.")
@@ -289,7 +289,7 @@ func (l *leg) insist(tx sip.ServerTransaction, res *sip.Response, canceled <-cha
 		case <-limit.C:
 			l.bye()
 			return nil, lineFailed("The caller's side did not confirm the answer.")
-		case <-l.feed.Done(): // BYE was faster than the ACK
+		case <-l.feed.Done():
 			return nil, carrier.EndedOf(l.feed.Over())
 		case <-l.line.closing.Done():
 			return nil, draining()

@@ -90,6 +90,7 @@ func (t *trunk) resolve(ctx context.Context) error {
 	for i := range all {
 		all[i] = all[i].Unmap()
 	}
+	slices.SortStableFunc(all, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() }) // sound is IPv4
 	t.know(all)
 	return nil
 }
