@@ -33,6 +33,7 @@ type outcome struct {
 	agent      []int16
 	caller     []int16
 	sittings   []*sitting
+	writing    []*sitting
 	said       []string
 }
 
@@ -66,7 +67,7 @@ func hold(t *testing.T, callee sandbox.Callee, script conversation.Script, prepa
 			o.caller = append(o.caller, tick.Caller[:]...)
 		})
 		o.Result, o.fault = conversation.Run(t.Context(), leg, script, speech, conversation.Hooks{})
-		o.sittings = s.all()
+		o.sittings, o.writing = s.all(false), s.all(true)
 		speech.Close()
 		s.close()
 		for _, sit := range o.sittings {
@@ -303,6 +304,20 @@ func TestServersThatDeviate(t *testing.T) {
 		require.Equal(t, "user: (not transcribed)", o.transcript[2])
 		require.Equal(t, "agent: This is my answer number 1.", o.transcript[3])
 	})
+}
+
+func TestTheModelTellsWhoAnsweredWhenWordsDoNot(t *testing.T) {
+	const away = "Hi, it's Sam, I'm out until Monday and I will be glad to hear from you then."
+	for says, want := range map[string]string{"voicemail": "voicemail", "Human.": "human", "I would say that it is hard to tell": "human"} {
+		o := hold(t, hums(away), juniper, func(s *server) {
+			s.heard, s.writes = func(int) string { return away }, says
+		})
+		require.NoError(t, o.fault)
+		require.Equal(t, want, o.AnsweredBy, "%s: %s", says, o.Verdict)
+		require.Len(t, o.sittings, 1)
+		require.Len(t, o.writing, 1, "asked on a connection of its own")
+		require.Equal(t, []string{"user: " + away, "assistant: " + says}, o.writing[0].transcript())
+	}
 }
 
 func TestNoiseIsForgotten(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,8 @@ type server struct {
 	think func(n int, s *sitting) answer
 	// heard is what the transcriber makes of the n-th utterance.
 	heard func(n int) string
+	// writes is what the model answers on connections that want text.
+	writes string
 	// odd switches on ways of other servers.
 	odd oddities
 
@@ -69,6 +72,8 @@ type sitting struct {
 	ws      *websocket.Conn
 	ctx     context.Context
 	session object
+	// inWriting is a connection whose model writes.
+	inWriting bool
 
 	mu      sync.Mutex
 	items   []*thing
@@ -97,7 +102,7 @@ type making struct {
 }
 
 func newServer() *server {
-	s := &server{listener: &pipes{conns: make(chan net.Conn), done: make(chan struct{})}}
+	s := &server{writes: "human", listener: &pipes{conns: make(chan net.Conn), done: make(chan struct{})}}
 	s.heard = func(n int) string { return fmt.Sprintf("This is utterance number %d.", n+1) }
 	s.think = func(n int, _ *sitting) answer { return answer{text: fmt.Sprintf("This is my answer number %d.", n+1)} }
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve)}
@@ -107,7 +112,7 @@ func newServer() *server {
 
 func (s *server) close() {
 	_ = s.http.Close()
-	for _, sit := range s.all() {
+	for _, sit := range slices.Concat(s.all(false), s.all(true)) {
 		_ = sit.ws.CloseNow()
 	}
 	s.running.Wait()
@@ -117,10 +122,16 @@ func (s *server) transport() *http.Transport {
 	return &http.Transport{DialContext: s.listener.dial, DisableKeepAlives: true}
 }
 
-func (s *server) all() []*sitting {
+// all are the connections that talk, or those that write.
+func (s *server) all(writing bool) (all []*sitting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]*sitting(nil), s.sittings...)
+	for _, sit := range s.sittings {
+		if sit.inWriting == writing {
+			all = append(all, sit)
+		}
+	}
+	return all
 }
 
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
@@ -234,6 +245,13 @@ func (t *sitting) take(e object) {
 
 func (t *sitting) update(e object) {
 	in, out := at(e, "session", "audio", "input"), at(e, "session", "audio", "output")
+	if modalities, _ := at(e, "session", "output_modalities").([]any); len(modalities) == 1 && modalities[0] == "text" {
+		t.s.mu.Lock()
+		t.inWriting = true
+		t.s.mu.Unlock()
+		t.send(object{"type": "session.updated", "session": object{}})
+		return
+	}
 	if t.session == nil {
 		detection, there := in.(object)["turn_detection"]
 		switch {
@@ -400,7 +418,9 @@ func (t *sitting) respond(e object) {
 		return
 	}
 	a := answer{}
-	if _, say, given := strings.Cut(text(e, "response", "instructions"), "\n\n"); given && strings.Contains(text(e, "response", "instructions"), "word for word") {
+	if t.inWriting {
+		a.text = t.s.writes
+	} else if _, say, given := strings.Cut(text(e, "response", "instructions"), "\n\n"); given && strings.Contains(text(e, "response", "instructions"), "word for word") {
 		a.text = say
 	} else {
 		t.s.mu.Lock()
@@ -477,6 +497,9 @@ func (t *sitting) speak(ctx context.Context, m *making, it *thing, say string) b
 	t.send(object{"type": "response.something.new", "delta": object{"not": "text"}, "item": 7})
 	wire := audio.EncodeUlaw(nil, hum("slt", say))
 	pieces := strings.SplitAfter(say, " ")
+	if t.inWriting {
+		sound, words, wire = "", "response.output_text", nil
+	}
 	for i := 0; len(wire) > 0 || i < len(pieces); i++ {
 		if n := min(800, len(wire)); n > 0 { // sound comes before its words
 			t.send(with(about, "type", sound+".delta", "delta", wire[:n]))
