@@ -142,6 +142,27 @@ func (l Line) Start(ctx context.Context, tx *store.Tx, row *ent.Call, a *ent.Age
 	return started, enqueueDial(ctx, tx, row.WorkspaceID)
 }
 
+// AnsweredLate is the enrollment's call before a planned one, when an answer that came after its end made it one that is
+// in progress or was completed; nil otherwise.
+func AnsweredLate(ctx context.Context, c *ent.Client, planned *ent.Call) (*ent.Call, error) {
+	if planned.ContactID == nil || planned.EnrollmentID == nil {
+		return nil, nil
+	}
+	before, err := c.Call.Query().Where(call.ContactID(*planned.ContactID), call.EnrollmentID(*planned.EnrollmentID),
+		call.IDNEQ(planned.ID), call.DialedAtNotNil()).Order(newest...).First(ctx)
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the call before %s: %w", planned.ID, err)
+	}
+	// A call of an earlier step came to its end before this one was planned.
+	if s := Status(before.Status); s != StatusInProgress && s != StatusCompleted || !before.UpdatedAt.After(planned.CreatedAt) {
+		return nil, nil
+	}
+	return before, nil
+}
+
 // End ends a call that has not been dialed, as blocked, skipped or canceled. The caller has the lock.
 func End(ctx context.Context, tx *store.Tx, row *ent.Call, o Outcome) error {
 	_, err := end(ctx, tx, row, o)

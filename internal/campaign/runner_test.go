@@ -161,6 +161,44 @@ func TestACallThatIsNotAnsweredIsTriedAgainAsScheduled(t *testing.T) {
 	})
 }
 
+// A carrier may report an answer after the call was given up (CONTRACT.md §2, Transitions): who talked is not called again.
+func TestALateAnswerCallsTheRetryOff(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, db *store.DB) {
+		for _, over := range []bool{false, true} { // the talk may be over when the retry is due
+			s := allDay()
+			s.MaxAttempts = 2
+			r := newRig(t, db, campaign.Input{Schedule: s})
+			r.enroll(campaign.Request{Contacts: []campaign.Entry{entry(first, nil)}})
+			r.start()
+			r.rounds()
+			c := r.claim()
+			r.finish(c, call.StatusNoAnswer)
+			r.rounds()
+			require.NoError(t, call.Answered(r.system, db, c.ID, store.Now()))
+			talk := func() {
+				require.NoError(t, call.Finish(r.system, db, c.ID, call.Outcome{Status: call.StatusCompleted}))
+			}
+			if over {
+				talk()
+			}
+			r.due()
+			r.rounds()
+			require.Nil(t, r.claim(), "nobody is called a second time")
+			if !over {
+				require.Equal(t, []any{"active", c.ID}, []any{r.enrollments()[0].Status, *r.enrollments()[0].CallID})
+				talk()
+			}
+			r.rounds()
+			r.rounds()
+			require.Equal(t, []any{"completed", 1}, []any{r.enrollments()[0].Status, r.enrollments()[0].Attempts})
+			p, err := campaign.ProgressOf(r.ctx, db.Ent(), r.campaign)
+			require.NoError(t, err)
+			require.Equal(t, map[string]int64{"completed": 1, "canceled": 1}, p.Calls)
+			require.Equal(t, "completed", r.status())
+		}
+	})
+}
+
 func TestStepsFollowEachOther(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, db *store.DB) {
 		r := newRig(t, db, campaign.Input{Steps: []campaign.Step{

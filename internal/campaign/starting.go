@@ -144,6 +144,15 @@ func (s *starting) call(ctx context.Context, q *queue, e *ent.Enrollment) error 
 	if call.Status(row.Status) != call.StatusScheduled {
 		return e.Update().SetStatus(EnrolledActive).ClearNextAttemptAt().SetUpdatedAt(s.now).Exec(ctx) // settled by what it is
 	}
+	if e.Attempts > 0 { // the attempt before this one may have been answered late
+		late, err := call.AnsweredLate(ctx, s.tx.Client, row)
+		if err != nil {
+			return err
+		}
+		if late != nil {
+			return s.back(ctx, e, row, late)
+		}
+	}
 	person, err := contact.Get(ctx, s.tx.Client, e.ContactID)
 	if err != nil {
 		return err
@@ -171,6 +180,17 @@ func (s *starting) call(ctx context.Context, q *queue, e *ent.Enrollment) error 
 		return e.Update().SetNillableNextAttemptAt(started.ScheduleTime).SetUpdatedAt(s.now).Exec(ctx)
 	}
 	return q.end(ctx, e, EnrolledBlocked)
+}
+
+// back calls a retry off and gives the enrollment back to the attempt before it, which came to something after all.
+func (s *starting) back(ctx context.Context, e *ent.Enrollment, retry, late *ent.Call) error {
+	if err := call.End(ctx, s.tx, retry, call.Outcome{
+		Status: call.StatusCanceled, Reason: call.ReasonCanceled, Message: "The call before this one was answered late.",
+	}); err != nil {
+		return err
+	}
+	return e.Update().SetCallID(late.ID).SetAttempts(e.Attempts - 1).SetStatus(EnrolledActive).ClearNextAttemptAt().
+		SetUpdatedAt(s.now).Exec(ctx)
 }
 
 // wait defers a campaign's due calls: the plan or the agent has no room before until.
