@@ -3,9 +3,9 @@
 //
 // A credential is a bearer token. One of three dot-separated segments is a user token (a JWT that this installation
 // signed), one with the prefix of sessions a person who signed in, anything else an API key (spec: Authentication). All
-// resolve to a workspace or to 401 unauthorized; there is no unscoped way in. Nothing is cached: keys and sessions are
-// looked up by their digest on every request (one indexed read, below 0.1 ms), so a deleted one is refused by every
-// process from the moment its deletion has committed.
+// resolve to a workspace or to 401 unauthorized; there is no unscoped way in. Sessions and users are looked up on every
+// request. What a key resolves to is remembered for half a second, since a busy client sends hundreds of requests in it: a
+// deleted key is refused at once by the process that deleted it, and by every other within that time.
 //
 // Limits on guessing (codes, passwords) and on starts of pairings count rows, so they hold over all processes.
 package identity
@@ -62,6 +62,8 @@ type Identity struct {
 	signUpOpen      bool
 	pairingLifetime time.Duration
 	pairingStarts   int
+
+	known knownKeys
 
 	mu   sync.Mutex
 	used map[uuid.UUID]time.Time // keys whose last use waits to be written, see Run

@@ -130,6 +130,28 @@ func TestADeletedKeyIsRefusedByEveryProcessAtOnceAndOthersStay(t *testing.T) {
 	})
 }
 
+func TestADeletedKeyThatIsInUseIsRefusedWithinHalfASecond(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, db *store.DB) {
+		w := found(t, db)
+		now := store.Now()
+		elsewhere := identity.New(identity.Config{DB: db, Key: w.key, Now: func() time.Time { return now }})
+		for range 3 { // remembered from the second time on
+			for _, id := range []*identity.Identity{elsewhere, w.id} {
+				p, err := id.Authenticate(t.Context(), w.Key.Secret)
+				require.NoError(t, err)
+				require.Equal(t, w.Workspace.ID, p.WorkspaceID)
+				require.Equal(t, identity.KeyScopes, p.Scopes)
+			}
+		}
+		require.NoError(t, w.id.DeleteKey(store.WithWorkspace(t.Context(), w.Workspace.ID), w.Key.Row.ID))
+		_, err := w.id.Authenticate(t.Context(), w.Key.Secret)
+		requireUnauthorized(t, err)
+		now = now.Add(500 * time.Millisecond)
+		_, err = elsewhere.Authenticate(t.Context(), w.Key.Secret)
+		requireUnauthorized(t, err)
+	})
+}
+
 func TestTheFirstUseIsWrittenAtOnceAndLaterOnesOncePerMinute(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, db *store.DB) {
 		w := found(t, db)

@@ -86,9 +86,13 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if err := db.Ping(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("reach the database: %w", err), db.Close())
 	}
+	read := entsql.OpenDB(db.dialect, db.read)
+	if !db.postgres() {
+		read = entsql.NewDriver(db.dialect, entsql.Conn{ExecQuerier: &statements{db: db.read}})
+	}
 	db.ent = scoped(&outerDriver{
 		dialect: db.dialect,
-		read:    entsql.OpenDB(db.dialect, db.read),
+		read:    read,
 		write:   entsql.OpenDB(db.dialect, db.write),
 	})
 	if err := db.jobs.open(db); err != nil {
