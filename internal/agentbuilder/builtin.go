@@ -19,7 +19,7 @@ func (s *source) builtin() *draft {
 		CompanyName: s.firm, Role: "Receptionist", Personality: defaultPersonality, Goals: defaultGoals(s.firm),
 		Guardrails: []string{
 			"Promise nothing on behalf of the company: no prices, dates or services beyond your facts.",
-			"Ask for no passwords and no payment details.",
+			"Never ask for passwords or payment details.",
 		},
 		Tone: s.tone(), Language: s.language,
 	}

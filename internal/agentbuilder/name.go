@@ -55,8 +55,11 @@ func company(site *Site, instructions, otherwise string) string {
 	if name := namedIn(instructions); name != "" {
 		return name
 	}
-	return oneLine(otherwise, maxName)
+	return oneLine(aside.ReplaceAllString(otherwise, ""), maxName)
 }
+
+// aside is what people add to a workspace's name for themselves.
+var aside = regexp.MustCompile(`\s*[(\[][^)\]]*[)\]]\s*$`)
 
 func fitName(name string) bool {
 	return utf8.RuneCountInString(name) >= 2 && strings.ContainsFunc(name, unicode.IsLetter) && !isOrder(name) &&

@@ -75,6 +75,7 @@ func read(at *url.URL, contentType string, body []byte) (r *reading, err error) 
 	r.page.Ignored = hiddenOrders(doc)
 	doc.Find(furniture).Not("html, body").Remove()
 	flatten(doc)
+	define(doc)
 	trim(root, &room{nodes: 20_000, text: 8 * maxPageText}, 0)
 	markdown, err := toMarkdown.ConvertNode(root)
 	if err != nil {
@@ -179,6 +180,27 @@ func hiddenOrders(doc *goquery.Document) []string {
 	}
 	comments(doc.Nodes[0])
 	return all
+}
+
+// define writes terms before what they mean, as in "Monday: closed"; Markdown has no lists of definitions.
+func define(doc *goquery.Document) {
+	for _, list := range doc.Find("dt").Parent().Nodes {
+		term, last := "", (*html.Node)(nil)
+		for c := list.FirstChild; c != nil; {
+			next := c.NextSibling
+			switch {
+			case c.Type == html.ElementNode && c.Data == "dt":
+				term, last = strings.Join(strings.Fields(goquery.NewDocumentFromNode(c).Text()), " "), c
+			case c.Type == html.ElementNode && c.Data == "dd" && term != "":
+				c.InsertBefore(&html.Node{Type: html.TextNode, Data: strings.TrimSuffix(term, ":") + ": "}, c.FirstChild)
+				if last != nil {
+					list.RemoveChild(last)
+					last = nil
+				}
+			}
+			c = next
+		}
+	}
 }
 
 // room is how much of a tree is kept: far more than what its text is clipped to, far less than a page can be.

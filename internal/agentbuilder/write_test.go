@@ -121,6 +121,7 @@ func TestInstructionsAloneAreEnough(t *testing.T) {
 		require.Equal(t, "Formal", *s.ToneOfVoice)
 		require.Contains(t, agent.PromptOf(s), "Book cleanings from 9 to 5.")
 		require.Nil(t, s.CompanyWebsite)
+		require.Contains(t, s.Guardrails, "Never ask for passwords or payment details.")
 		require.Empty(t, row.WebsiteURL)
 
 		s = r.made(t, r.build(t, "", "book appointments and be nice"))
