@@ -89,7 +89,10 @@ func crashRounds(t *testing.T, program string, database ...string) {
 	c.at.stop(t)
 }
 
-func (c *crashed) found(t *testing.T) {
+func (c *crashed) found(t *testing.T) { c.foundWith(t, slots) }
+
+// foundWith makes the workspace, with a plan of so many calls at once.
+func (c *crashed) foundWith(t *testing.T, slots int) {
 	plan := filepath.Join(c.dir, "plan.json")
 	require.NoError(t, os.WriteFile(plan, fmt.Appendf(nil, `{"limited":false,"concurrent_calls":%d}`, slots), 0o600))
 	out, err := exec.Command(c.program, append([]string{"workspace", "create", "--name", "Crash", "--plan", plan, "--json"}, c.args...)...).Output()
