@@ -18,7 +18,7 @@ func Gate(callID string) (datagram, stream func(from string, data []byte) ([]byt
 			}
 			return nil
 		},
-		known:   func(id string) bool { return id == callID },
+		known:    func(id string) bool { return id == callID },
 		requests: &buckets{rate: 1e9}, invites: &buckets{rate: 1e9}, all: newBucket(1e9), outsider: newBucket(1e9),
 	}
 	filter := func(transport string) func(string, []byte) ([]byte, error) {

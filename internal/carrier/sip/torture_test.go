@@ -316,6 +316,14 @@ func TestBrokenMessagesDoNoHarm(t *testing.T) {
 		c.Addr, c.Log = fmt.Sprintf("127.0.0.1:%d", siptest.FreePort(t)), slog.New(slog.DiscardHandler)
 		c.InviteRate, c.MaxCalls = 1e5, 1e6 // what is refused for its number is tortured by nothing
 	}, trunkAt(far, "name=far"), trunkAt(r.port(), "name=raw"))
+	l.deciding(func(context.Context, carrier.Offer) carrier.Decision {
+		<-l.offers                                                                // nobody looks at them
+		return carrier.Decision{Run: func(ctx context.Context, leg carrier.Leg) { // a few of them are calls
+			_ = leg.Hangup(ctx, carrier.CauseNormal)
+			for range leg.Events() {
+			}
+		}}
+	})
 	r.to = netip.MustParseAddrPort(l.addr())
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -332,10 +340,6 @@ func TestBrokenMessagesDoNoHarm(t *testing.T) {
 		}
 	}
 	t.Logf("%d in %v, %d goroutines", count, time.Since(began).Round(time.Millisecond), runtime.NumGoroutine())
-	for len(l.legs) > 0 { // a few of them were calls
-		leg := <-l.legs
-		_ = leg.Hangup(t.Context(), carrier.CauseNormal)
-	}
 	theirs := open(t, func(c *sip.Config) { c.Addr = fmt.Sprintf("127.0.0.1:%d", far) }, trunkAt(l.Port()))
 	calls := 100
 	for name, pair := range map[string][2]*line{"from": {theirs, l}, "to": {l, theirs}} {
