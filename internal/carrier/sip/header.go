@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/emiago/sipgo/sip"
-
-	"github.com/callwright/callwright/internal/phone"
 )
 
 // message is a request or a response.
@@ -80,66 +78,6 @@ func addrOf(hostPort string) netip.Addr {
 	}
 	addr, _ := netip.ParseAddr(host)
 	return addr.Unmap().WithZone("")
-}
-
-// numberOf makes E.164 of the user part of a SIP or tel URI where it is a number: with or without +, with 00, with
-// visual separators and parameters. Anything else comes back as it is.
-func numberOf(u sip.Uri) (text string, isNumber bool) {
-	text = u.User
-	if raw := u.Raw(); raw != "" && u.Scheme == "tel" {
-		text = raw
-	}
-	text, _, _ = strings.Cut(text, ";")
-	digits := strings.Map(func(r rune) rune {
-		if strings.ContainsRune("-.() ", r) {
-			return -1
-		}
-		return r
-	}, text)
-	digits = strings.TrimPrefix(digits, "%2B")
-	digits = strings.TrimPrefix(digits, "+")
-	digits = strings.TrimPrefix(digits, "00")
-	if len(digits) >= 7 && len(digits) <= 15 {
-		if number, err := phone.Parse("+" + digits); err == nil {
-			return number, true
-		}
-	}
-	return text, false
-}
-
-// calledNumber is whom an INVITE is for: the request's address, else the To header's, else the trunk's only number.
-func calledNumber(req *sip.Request, t *trunk) string {
-	if n, ok := numberOf(req.Recipient); ok {
-		return n
-	}
-	if n, ok := numberOf(req.To().Address); ok {
-		return n
-	}
-	if t.From != "" && (t.User != "" && req.Recipient.User == t.User || req.Recipient.User == "") {
-		return t.From
-	}
-	return req.Recipient.User
-}
-
-// callerNumber is who calls: what the trunk asserts, else From.
-func callerNumber(req *sip.Request) string {
-	for _, h := range req.GetHeaders("P-Asserted-Identity") {
-		var u sip.Uri
-		value := h.Value()
-		if i := strings.IndexByte(value, '<'); i >= 0 {
-			value, _, _ = strings.Cut(value[i+1:], ">")
-		}
-		if sip.ParseUri(value, &u) == nil {
-			if n, ok := numberOf(u); ok {
-				return n
-			}
-		}
-	}
-	n, _ := numberOf(req.From().Address)
-	if strings.EqualFold(n, "anonymous") {
-		return ""
-	}
-	return n
 }
 
 // generic makes a header.

@@ -54,7 +54,7 @@ func (c *Carrier) onInvite(req *sip.Request, tx sip.ServerTransaction, t *trunk)
 	r := &ringing{line: c, trunk: t, req: req, tx: tx, tag: sip.GenerateTagN(16), canceled: make(chan struct{})}
 	info := carrier.Info{
 		ID: "sip-in-" + sip.GenerateTagN(16), Direction: carrier.Inbound, Speed: 1,
-		From: callerNumber(req), To: calledNumber(req, t),
+		From: callerNumber(req, t), To: calledNumber(req, t),
 	}
 	var err error
 	if r.leg, err = c.newLeg(t, info, callID); err != nil {

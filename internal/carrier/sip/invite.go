@@ -77,11 +77,13 @@ func (c *Carrier) attempt(ctx context.Context, t *trunk, r carrier.Request, on f
 		return nil, &carrier.Ended{Class: carrier.ClassServer, Reason: carrier.ReasonCarrierError, Message: "All ports for sound are taken."}
 	}
 	l.local.Addr = addr
-	// Some gateways want numbers without +; those write it as their user. Nothing is rewritten here.
-	a := &attempt{line: c, trunk: t, leg: l, on: on, to: uri(r.To, t.Host, t.Port, t.Transport)}
+	a := &attempt{line: c, trunk: t, leg: l, on: on, to: uri(t.dialed(r.To), t.Host, t.Port, t.Transport)}
+	if t.User != "" { // who registers belongs to the trunk's domain
+		host = t.Host
+	}
 	a.d = &dialog{
 		callID: callID, localTag: sip.GenerateTagN(16), localSeq: uint32(time.Now().Unix() & 0xffff),
-		local: uri(r.From, host, 0, ""), remote: uri(r.To, t.Host, 0, ""), target: a.to, transport: t.network(), trunk: t,
+		local: uri(t.dialed(r.From), host, 0, ""), remote: uri(t.dialed(r.To), t.Host, 0, ""), target: a.to, transport: t.network(), trunk: t,
 	}
 	l.local.Direction = sdp.SendRecv
 	a.offer = sdp.Offer(l.local)

@@ -343,7 +343,7 @@ func transferred() *carrier.Ended {
 func (l *leg) targetOf(target string) (sip.Uri, error) {
 	var u sip.Uri
 	if len(target) > 1 && target[0] == '+' {
-		return uri(target, l.trunk.Host, l.trunk.Port, ""), nil
+		return uri(l.trunk.dialed(target), l.trunk.Host, l.trunk.Port, ""), nil
 	}
 	if err := sip.ParseUri(target, &u); err != nil || u.Scheme != "sip" && u.Scheme != "sips" && u.Scheme != "tel" {
 		return u, errors.New("the target is neither a number nor a SIP address")

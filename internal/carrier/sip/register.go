@@ -19,7 +19,7 @@ func (t *trunk) register(ctx context.Context) {
 	pause := time.Second
 	for ctx.Err() == nil {
 		lasts, err := r.send(ctx, r.expires)
-		wait := lasts * 3 / 4
+		wait := max(lasts*3/4, time.Second)
 		if err != nil {
 			pause = min(2*pause, 5*time.Minute)
 			wait = pause
@@ -133,7 +133,7 @@ func (r *registration) granted(res *sip.Response, asked int) time.Duration {
 			}
 		}
 	}
-	return time.Duration(max(n, 10)) * time.Second
+	return time.Duration(n) * time.Second
 }
 
 // Registration tells how it stands with a trunk's registration: "registered", "not registered: …", or "" before anything

@@ -392,6 +392,7 @@ func TestRegistration(t *testing.T) {
 	peer := siptest.StartSipp(t, "testdata/registrar.xml", "")
 	l := open(t, nil, fmt.Sprintf("sip://alice:secret@127.0.0.1:%d?from=%%2B15005550100", peer.Port))
 	require.Eventually(t, func() bool { return l.Registration("127.0.0.1") == "registered" }, 10*time.Second, 10*time.Millisecond)
+	time.Sleep(2 * time.Second) // for the refresh, which comes at three quarters of the two that were granted
 	l.unplug()
 	l.stop()
 	peer.Wait()

@@ -38,12 +38,14 @@ type Trunk struct {
 	SRTP sdp.SRTP
 	// NAT takes the sound from where it really comes, and sends it there, whatever the trunk's SDP tells.
 	NAT bool
+	// NoPlus writes numbers without their +.
+	NoPlus bool
 	// Info sends digits as INFO instead of telephone-events.
 	Info bool
 }
 
 // trunkParams are what may stand behind the question mark of a trunk's URL.
-var trunkParams = []string{"allow", "challenge", "dtmf", "from", "name", "nat", "register", "srtp", "transport"}
+var trunkParams = []string{"allow", "challenge", "dtmf", "from", "name", "nat", "plus", "register", "srtp", "transport"}
 
 // ParseTrunk reads sip://user:secret@gw.example.com:5060?transport=udp&name=main&from=%2B15551230000 (CONTRACT.md §4).
 // sips:// stands for transport=tls. Errors never show the secret.
@@ -97,11 +99,12 @@ func ParseTrunk(text string) (t Trunk, err error) {
 		name      string
 		into      *bool
 		otherwise bool
-	}{{"register", &t.Register, t.User != ""}, {"challenge", &t.Challenge, false}, {"nat", &t.NAT, false}} {
+	}{{"register", &t.Register, t.User != ""}, {"challenge", &t.Challenge, false}, {"nat", &t.NAT, false}, {"plus", &t.NoPlus, true}} {
 		if *flag.into, err = parseFlag(flag.name, q.Get(flag.name), flag.otherwise); err != nil {
 			return t, err
 		}
 	}
+	t.NoPlus = !t.NoPlus // it was plus= until here
 	if (t.Register || t.Challenge) && t.User == "" {
 		return t, fmt.Errorf("register and challenge need a user and a secret: sip://user:secret@%s", t.Host)
 	}

@@ -1,0 +1,4 @@
+package sip
+
+// ReadNumber is readNumber.
+var ReadNumber = readNumber
