@@ -134,3 +134,29 @@ func FuzzPaths(f *testing.F) {
 		}
 	})
 }
+
+// Where there is neither TLS nor this machine, browsers send no Sec-Fetch-Site; what tells our forms from others is Origin,
+// which no-referrer would take away.
+func TestFormsWorkInAPlainNetworkToo(t *testing.T) {
+	ok := services(func(context.Context, string, any, any) error { return nil })
+	h := portal.New(portal.Config{Conn: ok})
+	for host, referrer := range map[string]string{
+		"127.0.0.1:8080": "no-referrer", "localhost:8080": "no-referrer", "[::1]:8080": "no-referrer", "app.localhost": "no-referrer",
+		"192.168.1.5:8080": "same-origin", "calls.example.com": "same-origin",
+	} {
+		r := httptest.NewRequest("GET", "/sign-in", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Equal(t, referrer, w.Header().Get("Referrer-Policy"), host)
+		for origin, status := range map[string]int{"http://" + host: 200, "http://evil.example.com": 403, "null": 403} {
+			r := httptest.NewRequest("POST", "/sign-in", strings.NewReader("email=a"))
+			r.Host = host
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Header.Set("Origin", origin)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			require.Equal(t, status, w.Code, "%s from %s", host, origin)
+		}
+	}
+}
