@@ -44,6 +44,8 @@ type portal struct {
 	log     *slog.Logger
 	routes  map[string]route
 	guarded http.Handler
+	// pictures are of recordings.
+	pictures pictures
 
 	people     callwrightv1.PeopleServiceClient
 	pairings   callwrightv1.PairingServiceClient
@@ -137,7 +139,10 @@ func (p *portal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, page := p.find(r.URL.Path)
-	if !page && !acceptsPage(r) || r.URL.Path == "/" && !acceptsPage(r) {
+	if r.URL.Path == "/" && !strings.Contains(r.Header.Get("Cookie"), sessionCookie+"=") {
+		page = false // a program that looks what is here
+	}
+	if !page && !acceptsPage(r) {
 		p.next.ServeHTTP(w, r)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -126,7 +127,32 @@ type lanes struct {
 	Length        time.Duration
 }
 
-// lanes draws a recording. One that is gone, too long or of another form has no picture.
+// pictures are recordings that were drawn, by id and ETag: an hour of sound takes half a second to read.
+type pictures struct {
+	mu    sync.Mutex
+	drawn map[string]*lanes
+}
+
+// maxPictures bounds the memory of pictures, to about a megabyte.
+const maxPictures = 128
+
+func (p *pictures) find(key string) (*lanes, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l, ok := p.drawn[key]
+	return l, ok
+}
+
+func (p *pictures) keep(key string, l *lanes) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.drawn == nil || len(p.drawn) >= maxPictures {
+		p.drawn = map[string]*lanes{}
+	}
+	p.drawn[key] = l
+}
+
+// lanes is the picture of a recording that the visitor may hear. One that is gone, too long or of another form has none.
 func (v *visit) lanes(id string) (*lanes, error) {
 	s, err := v.openSound(id)
 	if err != nil {
@@ -136,20 +162,34 @@ func (v *visit) lanes(id string) (*lanes, error) {
 		return nil, err
 	}
 	defer s.close()
+	key := id + " " + s.about.GetEtag()
+	l, ok := v.p.pictures.find(key)
+	if !ok {
+		if l, err = draw(s); err != nil {
+			v.p.log.WarnContext(v.ctx, "a recording could not be drawn", "call_id", id, "err", err)
+			return nil, nil
+		}
+		v.p.pictures.keep(key, l)
+	}
+	return l, nil
+}
+
+// draw reads a recording; nil for one that is too long or no stereo WAV of 16 bit.
+func draw(s *sound) (*lanes, error) {
 	frames := (s.about.GetSize() - 44) / 4
 	if frames <= 0 || s.about.GetSize() > maxPicture {
 		return nil, nil
 	}
 	head := make([]byte, 44)
 	if _, err := io.ReadFull(s, head); err != nil {
-		return nil, nil
+		return nil, err
 	}
 	if string(head[:4]) != "RIFF" || binary.LittleEndian.Uint16(head[22:]) != 2 || binary.LittleEndian.Uint16(head[34:]) != 16 {
 		return nil, nil
 	}
 	peaks, err := peaksOf(s, frames)
 	if err != nil {
-		return nil, nil
+		return nil, err
 	}
 	rate := max(1, int64(binary.LittleEndian.Uint32(head[24:])))
 	return &lanes{
