@@ -248,7 +248,11 @@ func (r *ringing) answer(offer *sdp.Session, session string) *carrier.Ended {
 			return noCodec(0)
 		}
 	}
-	if err := l.settleMedia(agreed, spoken); err != nil {
+	err := l.settleMedia(agreed, spoken)
+	switch {
+	case l.feed.Over() != nil: // hung up in the moment of the answer; there is nobody to tell
+		return gaveUp()
+	case err != nil:
 		l.bye()
 		return noCodec(0)
 	}
