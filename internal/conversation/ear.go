@@ -214,7 +214,7 @@ func (t *talk) anticipate(context.Context) {
 		return
 	}
 	u.stable = false // once for each text
-	if ahead, ok := t.dialogue.(Anticipator); ok && t.answer.judging == false || ok && t.greeted {
+	if ahead, ok := t.dialogue.(Anticipator); ok && (t.greeted || !t.answer.judging) {
 		ahead.Anticipate(Reply{Heard: join(t.mouth.owed, u.text), AnsweredBy: t.result.AnsweredBy, Greeted: t.greeted})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/callwright/callwright/internal/audio"
 	"github.com/callwright/callwright/internal/carrier"
@@ -162,4 +163,30 @@ func TestSoundThatNobodyTookInTimeIsCounted(t *testing.T) {
 	require.Zero(t, o.Missed)
 	o = call{to: "+15005550006", script: juniper, line: func(l carrier.Leg) carrier.Leg { return losing{l} }}.hold(t)
 	require.Equal(t, 300*time.Millisecond, o.Missed)
+}
+
+func TestHowATextComesDoesNotMatter(t *testing.T) {
+	letters := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune(" \n*#`_-", r) {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		whole := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "word", " ", ". ", ", ", "3.5", "? ", "。", "\n", "**", "- ", "é", "Hello there, ", "…"}), 0, 80).Draw(t, "text"), "")
+		var pieces []string
+		for rest := whole; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
+			pieces = append(pieces, rest[:n])
+			rest = rest[n:]
+		}
+		cut := conversation.CutAll(pieces...)
+		require.Equal(t, conversation.CutAll(whole), cut)
+		require.Equal(t, letters(whole), letters(strings.Join(cut, "")), "nothing is lost")
+		for _, piece := range cut {
+			require.NotEmpty(t, strings.TrimSpace(piece))
+		}
+	})
 }

@@ -129,6 +129,12 @@ func (c *Client) Close() {
 	}
 }
 
+// String names the server and keeps the key out of logs.
+func (c *Client) String() string { return c.config.String() }
+
+// LogValue implements [slog.LogValuer].
+func (c *Client) LogValue() slog.Value { return c.config.LogValue() }
+
 // Model is the name of the model, for records of who concluded something.
 func (c *Client) Model() string { return c.config.Model }
 

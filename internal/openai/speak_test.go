@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/callwright/callwright/internal/openai"
 )
@@ -236,4 +238,38 @@ func TestAFreshRequestHasAConnectionOfItsOwn(t *testing.T) {
 	require.Len(t, seen, 1, "a warm connection is used again")
 	require.NoError(t, c.Speak(openai.Fresh(t.Context()), openai.Speech{Text: "x"}, func([]int16, int) error { return nil }))
 	require.Len(t, seen, 2)
+}
+
+// canned answers every request with the same bytes.
+type canned struct {
+	kind string
+	body []byte
+}
+
+func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Status: "200 OK", Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(bytes.NewReader(c.body)), Request: r}, nil
+}
+
+func TestNoAnswerOfAServerBreaksUs(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		body := rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(rt, "body")
+		if rapid.Bool().Draw(rt, "as a WAV file") {
+			body = append(wav(rapid.SampledFrom([]int{1, 3, 0xfffe, 7}).Draw(rt, "coding"), rapid.IntRange(0, 9).Draw(rt, "channels"),
+				rapid.SampledFrom([]int{0, 8000, 44100, 1 << 30}).Draw(rt, "rate"), rapid.SampledFrom([]int{0, 8, 16, 24, 32}).Draw(rt, "bits"),
+				rapid.Uint32().Draw(rt, "size"), "", nil), body...)
+			body = body[:rapid.IntRange(0, len(body)).Draw(rt, "cut")]
+		}
+		kind := rapid.SampledFrom([]string{"", "audio/pcm", "audio/wav", "text/event-stream", "application/json", "text/plain", "audio/pcm; rate=-1", ";;"}).Draw(rt, "kind")
+		c := client(t, "http://x", func(c *openai.Config) { c.Transport = canned{kind, body} })
+		got := said{}
+		got.err = c.Speak(t.Context(), openai.Speech{Text: "x"}, func(pcm []int16, rate int) error {
+			got.pcm, got.rate = append(got.pcm, pcm...), rate
+			return nil
+		})
+		require.True(rt, got.err != nil || len(got.pcm) > 0 && got.rate > 0)
+		if _, err := c.Transcribe(t.Context(), sound, nil); err != nil {
+			var e *openai.Error
+			require.ErrorAs(rt, err, &e)
+		}
+	})
 }

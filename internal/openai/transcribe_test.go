@@ -1,8 +1,11 @@
 package openai_test
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -195,4 +198,14 @@ func reset(w http.ResponseWriter, _ *http.Request) {
 func hang(w http.ResponseWriter, r *http.Request) {
 	w.(http.Flusher).Flush()
 	<-r.Context().Done()
+}
+
+func TestAClientInALogDoesNotTellItsKey(t *testing.T) {
+	c := client(t, "http://127.0.0.1:1")
+	var b bytes.Buffer
+	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "server", c)
+	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "server", c)
+	fmt.Fprintf(&b, "%v %+v %s", c, c, c)
+	require.NotContains(t, b.String(), key)
+	require.Contains(t, b.String(), "test-model")
 }

@@ -27,8 +27,8 @@ const (
 type Brain struct {
 	servers
 	late time.Duration
-	// unknown are models of agents that the server does not have.
-	unknown sync.Map
+	// unknown are models of agents that the server does not have; toolless are servers whose model takes no tools.
+	unknown, toolless sync.Map
 }
 
 var (
@@ -58,20 +58,33 @@ func (b *Brain) Think(ctx context.Context, t conversation.Thought, emit func(con
 	})
 }
 
-// write has one server write the turn. An agent's own model that the server does not have is replaced by the server's.
+// write has one server write the turn. An agent's own model that the server does not have is replaced by the server's,
+// and a model that takes no tools has to do without: it can talk, and the other side hangs up.
 func (b *Brain) write(ctx context.Context, way try, chat openai.Chat, w *writing) error {
 	if _, unknown := b.unknown.Load(chat.Model); unknown || way.client != b.first {
 		chat.Model = ""
 	}
-	err := w.run(ctx, way.client, chat)
-	var e *openai.Error
-	if chat.Model != "" && !w.any && errors.As(err, &e) && (e.Status == 404 || e.Code == "model_not_found") {
-		b.log.WarnContext(ctx, "the language model of an agent is not there; taking the default", "model", chat.Model)
-		b.unknown.Store(chat.Model, true)
-		chat.Model = ""
-		err = w.run(ctx, way.client, chat)
+	if _, toolless := b.toolless.Load(way.client); toolless {
+		chat.Tools = nil
 	}
-	return err
+	for {
+		err := w.run(ctx, way.client, chat)
+		var e *openai.Error
+		switch {
+		case err == nil || w.any || !errors.As(err, &e):
+			return err
+		case chat.Model != "" && (e.Status == 404 || e.Code == "model_not_found"):
+			b.log.WarnContext(ctx, "the language model of an agent is not there; taking the default", "model", chat.Model)
+			b.unknown.Store(chat.Model, true)
+			chat.Model = ""
+		case chat.Tools != nil && (e.Status == 400 || e.Status == 422 || e.Status == 501) && strings.Contains(strings.ToLower(e.Detail), "tool"):
+			b.log.WarnContext(ctx, "the language model takes no tools; agents can not hang up, press keys or transfer", "server", way.client)
+			b.toolless.Store(way.client, true)
+			chat.Tools = nil
+		default:
+			return err
+		}
+	}
 }
 
 // writing is one server's turn on its way to the mouth.

@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/callwright/callwright/internal/conversation"
@@ -47,7 +46,6 @@ type Config struct {
 type Speech struct {
 	conversation.Cascade
 	clients []*openai.Client
-	warming sync.WaitGroup
 }
 
 // New makes the speech without contacting any server.

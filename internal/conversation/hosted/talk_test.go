@@ -1,8 +1,10 @@
 package hosted_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -233,4 +235,29 @@ func TestACacheKeepsToItsBound(t *testing.T) {
 		require.Equal(t, 1, warm("And one more of them."))
 		require.Equal(t, 1, warm("The first of them."), "it had to go")
 	})
+}
+
+func TestAModelThatTakesNoToolsTalksWithout(t *testing.T) {
+	refused := 0
+	w := &world{t: t}
+	w.fault = func(part, _ string, _ int) fault {
+		if part != "llm" {
+			return nil
+		}
+		return func(rw httpWriter, r *httpRequest, work httpHandler) {
+			body, _ := io.ReadAll(r.Body)
+			if bytes.Contains(body, []byte(`"tools"`)) {
+				refused++
+				rw.WriteHeader(400)
+				io.WriteString(rw, `{"error":{"message":"this model does not support tools"}}`)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			work(rw, r)
+		}
+	}
+	o := w.talk(juniper, false, person)
+	require.NoError(t, o.fault)
+	require.Contains(t, strings.Join(o.transcript, " "), "to our new rooms.")
+	require.Equal(t, 1, refused, "it is asked once")
 }
