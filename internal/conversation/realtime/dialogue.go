@@ -49,7 +49,9 @@ type dialogue struct {
 	told      string
 	memory    memory
 	ear       ear
-	turn      *turn     // the newest one
+	turn      *turn // the newest one
+	early     *turn // made before it is asked for; nil mostly
+	requests  int
 	active    *response // of the server
 	pending   []conversation.Spoken
 	ahead     time.Duration // sound in pending
@@ -182,9 +184,19 @@ func (d *dialogue) run() {
 	}
 }
 
-// emit queues a piece of the turn.
-func (d *dialogue) emit(s conversation.Spoken) {
-	s.Turn = d.turn.reply.Turn
+// emit queues a piece of a turn and remembers it, or holds it back until it is wanted.
+func (d *dialogue) emit(t *turn, s conversation.Spoken) {
+	if t == d.early {
+		t.held = append(t.held, s)
+		return
+	}
+	s.Turn = t.reply.Turn
+	switch {
+	case s.Text != "":
+		d.memory.say(s.Turn, s.Item, s.Text)
+	case s.Tool != nil && s.Tool.Name != conversation.ToolEndCall:
+		d.memory.call(s.Turn, *s.Tool)
+	}
 	d.pending = append(d.pending, s)
 	d.ahead += audio.Duration(len(s.PCM))
 }
@@ -208,13 +220,14 @@ func (d *dialogue) after(t time.Duration, do func()) {
 
 // lost is the end of the connection. What was under way on it fails; nothing else is noticed.
 func (d *dialogue) lost(err error) {
+	d.early = nil
 	d.hangUp()
 	for u := range d.openUtterances() {
 		d.forgetUtterance(u)
 		d.tell(conversation.Utterance{ID: u, Err: err})
 	}
 	if d.turn != nil && !d.turn.over {
-		d.failTurn(err)
+		d.failTurn(d.turn, err)
 		return // asking again brings a fresh connection
 	}
 	if d.redials < maxRedial {
@@ -253,9 +266,7 @@ func (d *dialogue) dial() {
 func (d *dialogue) dialed(conn *openai.RealtimeConn, err error) {
 	d.dialing = false
 	if err != nil {
-		if d.turn != nil && !d.turn.over {
-			d.failTurn(err)
-		}
+		d.failTurn(d.turn, err)
 		return
 	}
 	d.conn = conn
@@ -287,7 +298,10 @@ func (d *dialogue) refused(e *openai.RealtimeError) {
 	switch {
 	case e.Code == "conversation_already_has_active_response":
 		if d.active != nil && d.active.id == "" {
-			d.active = &response{cancelled: true} // of somebody else; ours is asked for when it ends
+			if d.active.turn != nil {
+				d.active.turn.want = true // ours is asked for again when that of somebody else ends
+			}
+			d.active = &response{cancelled: true}
 			d.giveUpOn(d.active)
 		}
 	case e.Code == "response_cancel_not_active":
@@ -302,8 +316,10 @@ func (d *dialogue) refused(e *openai.RealtimeError) {
 			d.tell(conversation.Utterance{ID: u, Final: true})
 		}
 	case d.active != nil && !d.active.cancelled && (e.EventID == d.active.event || e.EventID == "" && d.active.id == "" || e.Type == "server_error"):
+		t := d.active.turn
 		d.active = nil
-		d.failTurn(err)
+		d.failTurn(t, err)
+		d.request()
 	}
 }
 

@@ -63,6 +63,7 @@ func (d *dialogue) commit(utterance uint64) {
 	}
 	e.asked = append(e.asked, utterance)
 	d.send(object{"type": "input_audio_buffer.commit", "event_id": commitEvent})
+	d.anticipate(utterance)
 	d.after(transcriptTime, func() {
 		if slices.Contains(slices.Collect(d.openUtterances()), utterance) {
 			d.understood(utterance, unheard)
@@ -100,6 +101,7 @@ func (d *dialogue) understood(u uint64, text string) {
 	if text != "" {
 		d.memory.hear(text)
 	}
+	d.anticipated(u, text)
 	d.tell(conversation.Utterance{ID: u, Text: text, Final: true})
 }
 

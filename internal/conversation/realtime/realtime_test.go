@@ -1,6 +1,7 @@
 package realtime_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -239,7 +240,7 @@ func TestFaultsOfTheRealtimeServer(t *testing.T) {
 	t.Run("a failed response is asked for again on a fresh connection", func(t *testing.T) {
 		o := hold(t, hums("Hello?", "Yes, go ahead please."), juniper, func(s *server) {
 			s.think = func(n int, _ *sitting) answer {
-				if n == 0 {
+				if n <= 1 { // the early one, and the one that is asked for then
 					return answer{fail: "server_error"}
 				}
 				return answer{text: "Here I am again."}
@@ -303,6 +304,42 @@ func TestServersThatDeviate(t *testing.T) {
 		require.NoError(t, o.fault)
 		require.Equal(t, "user: (not transcribed)", o.transcript[2])
 		require.Equal(t, "agent: This is my answer number 1.", o.transcript[3])
+	})
+}
+
+func TestAnswersAreMadeWhileTheTranscriptIs(t *testing.T) {
+	o := hold(t, hums("Hello?", "Yes, go ahead please.", "That sounds good to me."), juniper, nil)
+	require.NoError(t, o.fault)
+	require.Empty(t, o.refusals())
+	// The pause is 700 ms, the transcript comes after 150, the first sound of a response after 150: not one after the other.
+	for _, took := range o.Latency.Turns[1:] {
+		require.LessOrEqual(t, took, 940*time.Millisecond)
+	}
+	t.Run("and their tools wait until they are wanted", func(t *testing.T) {
+		o := hold(t, hums("Hello?", "hum hum hum", "Goodbye."), juniper, func(s *server) {
+			s.heard = func(n int) string { return []string{"Hello?", "", "Goodbye."}[min(n, 2)] }
+			s.think = func(n int, _ *sitting) answer {
+				return answer{text: fmt.Sprintf("Farewell %d.", n), tool: "end_call"}
+			}
+		})
+		require.NoError(t, o.fault)
+		require.Equal(t, []string{"user: Hello?", "agent: " + juniper.Greeting}, o.transcript[:2])
+		require.Equal(t, "silence_timeout", o.Reason, "the answer to noise, which hangs up, is not wanted")
+	})
+	t.Run("and what nobody wanted is forgotten", func(t *testing.T) {
+		// A word of attention while the agent speaks is no turn.
+		script := juniper
+		script.Greeting = "Hi Maria, this is Juniper from Harbor Dental. I am calling to remind you of your cleaning on Thursday at a quarter past two with Doctor Miller, in our new rooms."
+		callee := hums("Hello?")
+		callee.Steps = append(callee.Steps[:1], sandbox.Step{Onset: 800 * time.Millisecond, Tone: hum("kal", "Hm.")},
+			sandbox.Step{Hear: 900 * time.Millisecond, Tone: hum("kal", "What do you want?")}, sandbox.Step{Wait: time.Hour})
+		o := hold(t, callee, script, func(s *server) {
+			s.heard = func(n int) string { return []string{"Hello?", "Hm", "What do you want?"}[min(n, 2)] }
+		})
+		require.NoError(t, o.fault)
+		kept := strings.Join(o.sittings[0].transcript(), "\n")
+		require.NotContains(t, kept, "my answer number 1", "the early answer to a word of attention")
+		require.Equal(t, "agent: This is my answer number 2.", o.transcript[len(o.transcript)-1], kept)
 	})
 }
 

@@ -91,6 +91,7 @@ type thing struct {
 	id, kind, role, text string
 	call, name, output   string
 	sound                int // ms
+	sent                 int // ms of it that were ever sent
 	cut                  bool
 	deleted              bool
 }
@@ -505,6 +506,7 @@ func (t *sitting) speak(ctx context.Context, m *making, it *thing, say string) b
 			t.send(with(about, "type", sound+".delta", "delta", wire[:n]))
 			wire = wire[n:]
 			it.sound += n / 8
+			it.sent += n / 8
 		}
 		if i < len(pieces) {
 			t.send(with(about, "type", words+".delta", "delta", pieces[i]))

@@ -3,6 +3,7 @@ package realtime
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/callwright/callwright/internal/audio"
@@ -10,7 +11,7 @@ import (
 	"github.com/callwright/callwright/internal/openai"
 )
 
-// turn is the agent's turn that is being made, or was made last.
+// turn is the agent's turn that is being made, or was made last, or one that is made before it is asked for (early.go).
 type turn struct {
 	reply  conversation.Reply
 	want   bool // a response is to be asked for when the server is free
@@ -21,6 +22,10 @@ type turn struct {
 	calls  map[string]bool // tool calls of the turn; true when settled
 	quiet  bool            // the last tools want no words
 	ending bool            // the model ends the call
+
+	held      []conversation.Spoken // of an early turn
+	utterance uint64                // that it answers
+	heard     string                // its text, when that is known
 }
 
 // spokenItem is a message of the model.
@@ -52,6 +57,7 @@ func (t *turn) unsettled() (n int) {
 
 // response is what the server is making.
 type response struct {
+	turn      *turn
 	id        string
 	event     string // of our request
 	cancelled bool
@@ -60,6 +66,10 @@ type response struct {
 
 // reply begins a turn.
 func (d *dialogue) reply(r conversation.Reply) {
+	if d.adopt(r) {
+		return
+	}
+	d.dropEarly()
 	d.stopTurn()
 	d.turn = &turn{reply: r, want: true, calls: map[string]bool{}}
 	rest := ""
@@ -79,10 +89,16 @@ func (d *dialogue) reply(r conversation.Reply) {
 	d.request()
 }
 
-// request asks for the turn's next response as soon as the server is free.
+// request asks for the next response that is wanted as soon as the server is free.
 func (d *dialogue) request() {
+	if d.conn == nil || d.active != nil {
+		return
+	}
 	t := d.turn
-	if d.conn == nil || d.active != nil || t == nil || !t.want {
+	if t == nil || !t.want {
+		t = d.early
+	}
+	if t == nil || !t.want {
 		return
 	}
 	t.want = false
@@ -91,15 +107,16 @@ func (d *dialogue) request() {
 		d.send(answered(d.script, by))
 	}
 	t.rounds++
-	event := fmt.Sprintf("turn-%d-%d", t.reply.Turn, t.rounds)
+	d.requests++
+	event := fmt.Sprintf("response-%d", d.requests)
 	wanted := object{"metadata": object{"turn": fmt.Sprint(t.reply.Turn)}}
 	switch {
 	case t.reply.Say != "":
 		wanted["instructions"], wanted["tool_choice"] = sayExactly(t.reply.Say), "none"
-	case len(d.memory.entries) == 0:
+	case len(d.memory.entries) == 0 && t != d.early:
 		wanted["instructions"] = d.script.Instructions(t.reply.AnsweredBy) + openCall
 	}
-	d.active = &response{event: event, names: map[string]string{}}
+	d.active = &response{turn: t, event: event, names: map[string]string{}}
 	d.send(object{"type": "response.create", "event_id": event, "response": wanted})
 }
 
@@ -116,15 +133,24 @@ func (d *dialogue) stopTurn() {
 			}
 		}
 	}
-	if a := d.active; a != nil && !a.cancelled {
-		a.cancelled = true
-		cancel := object{"type": "response.cancel"}
-		if a.id != "" {
-			cancel["response_id"] = a.id
-		}
-		d.send(cancel)
-		d.giveUpOn(a)
+	if d.active != nil && d.active.turn != d.early {
+		d.stopResponse()
 	}
+}
+
+// stopResponse cancels what the server is making.
+func (d *dialogue) stopResponse() {
+	a := d.active
+	if a == nil || a.cancelled {
+		return
+	}
+	a.cancelled = true
+	cancel := object{"type": "response.cancel"}
+	if a.id != "" {
+		cancel["response_id"] = a.id
+	}
+	d.send(cancel)
+	d.giveUpOn(a)
 }
 
 const interrupted = `{"error":"interrupted"}`
@@ -145,6 +171,7 @@ func (d *dialogue) interrupt(c conversation.Cut) {
 	if t == nil || t.reply.Turn != c.Turn {
 		return
 	}
+	d.dropEarly()
 	d.stopTurn()
 	d.memory.cut(c.Turn, c.Text)
 	cut := c.Text == "" // everything
@@ -162,7 +189,6 @@ func (d *dialogue) interrupt(c conversation.Cut) {
 			d.send(object{"type": "conversation.item.truncate", "item_id": it.id, "content_index": 0, "audio_end_ms": played.Milliseconds()})
 		}
 	}
-	t.items = nil
 }
 
 // spokenEvent takes what the server says of its responses.
@@ -180,32 +206,36 @@ func (d *dialogue) spokenEvent(e openai.RealtimeEvent) {
 	}
 	if e.Type == openai.RealtimeResponseDone {
 		d.active = nil
-		if !a.cancelled {
+		switch {
+		case a.turn == nil:
+		case a.cancelled || a.turn.over:
+			d.forgetLate(a.turn, e.Response)
+		default:
 			d.responseDone(a, e.Response)
 		}
 		d.request()
 		return
 	}
-	if a.cancelled || d.turn == nil || d.turn.over {
+	t := a.turn
+	if a.cancelled || t == nil || t.over {
 		return
 	}
 	switch e.Type {
 	case openai.RealtimeAudio:
 		if len(e.Delta) > 0 {
 			pcm := audio.DecodeUlaw(make([]int16, 0, len(e.Delta)), e.Delta)
-			d.turn.item(e.ItemID).sound += audio.Duration(len(pcm))
-			d.emit(conversation.Spoken{Item: e.ItemID, PCM: pcm})
+			t.item(e.ItemID).sound += audio.Duration(len(pcm))
+			d.emit(t, conversation.Spoken{Item: e.ItemID, PCM: pcm})
 		}
 	case openai.RealtimeSaid, openai.RealtimeSaidText:
 		if e.Text != "" {
-			d.turn.item(e.ItemID)
-			d.memory.say(d.turn.reply.Turn, e.ItemID, e.Text)
-			d.emit(conversation.Spoken{Item: e.ItemID, Text: e.Text})
+			t.item(e.ItemID)
+			d.emit(t, conversation.Spoken{Item: e.ItemID, Text: e.Text})
 		}
 	case openai.RealtimeItemAdded, openai.RealtimeItemDone:
-		if e.Type == openai.RealtimeItemAdded && !d.turn.begun {
-			d.turn.begun = true
-			d.emit(conversation.Spoken{Begun: true})
+		if e.Type == openai.RealtimeItemAdded && !t.begun {
+			t.begun = true
+			d.emit(t, conversation.Spoken{Begun: true})
 		}
 		if e.Item != nil && e.Item.Type == "function_call" {
 			a.names[e.Item.CallID] = e.Item.Name
@@ -218,9 +248,22 @@ func (d *dialogue) spokenEvent(e openai.RealtimeEvent) {
 	}
 }
 
+// forgetLate has the server forget items that were begun when their turn was over already.
+func (d *dialogue) forgetLate(t *turn, r *openai.RealtimeResponse) {
+	if r == nil {
+		return
+	}
+	for _, it := range r.Output {
+		known := slices.ContainsFunc(t.items, func(s *spokenItem) bool { return s.id == it.ID })
+		if it.Type == "message" && it.ID != "" && !known {
+			d.send(object{"type": "conversation.item.delete", "item_id": it.ID})
+		}
+	}
+}
+
 // called takes a tool call, which servers tell up to three times; once with everything in it is enough.
 func (d *dialogue) called(a *response, it openai.RealtimeItem) {
-	t := d.turn
+	t := a.turn
 	if it.Name == "" {
 		it.Name = a.names[it.CallID]
 	}
@@ -233,17 +276,13 @@ func (d *dialogue) called(a *response, it openai.RealtimeItem) {
 		t.ending, t.calls[it.CallID] = true, true
 	} else {
 		t.calls[it.CallID] = false
-		d.memory.call(t.reply.Turn, call)
 	}
-	d.emit(conversation.Spoken{Tool: &call})
+	d.emit(t, conversation.Spoken{Tool: &call})
 }
 
 // responseDone is the end of a response that counts.
 func (d *dialogue) responseDone(a *response, r *openai.RealtimeResponse) {
-	t := d.turn
-	if t == nil || t.over {
-		return
-	}
+	t := a.turn
 	if r == nil {
 		r = &openai.RealtimeResponse{}
 	}
@@ -254,25 +293,24 @@ func (d *dialogue) responseDone(a *response, r *openai.RealtimeResponse) {
 	}
 	switch r.Status {
 	case "failed":
-		d.failTurn((&openai.RealtimeError{Type: r.Details.Error.Type, Code: r.Details.Error.Code}).AsError())
+		d.failTurn(t, (&openai.RealtimeError{Type: r.Details.Error.Type, Code: r.Details.Error.Code}).AsError())
 		return
 	case "cancelled", "incomplete":
 		if len(t.items) == 0 && len(t.calls) == 0 {
-			d.failTurn(fmt.Errorf("the model's response was %s (%s)", r.Status, r.Details.Reason))
+			d.failTurn(t, fmt.Errorf("the model's response was %s (%s)", r.Status, r.Details.Reason))
 			return
 		}
 	}
-	d.goOn()
+	d.goOn(t)
 }
 
-// goOn ends the turn, or has the model continue it when its tools have their results.
-func (d *dialogue) goOn() {
-	t := d.turn
+// goOn ends a turn, or has the model continue it when its tools have their results.
+func (d *dialogue) goOn(t *turn) {
 	switch {
 	case t.over || d.active != nil || t.want || t.unsettled() > 0 && !t.ending:
 	case len(t.calls) > 0 && !t.ending && !t.quiet:
 		if t.rounds >= maxRounds {
-			d.failTurn(fmt.Errorf("the model called tools %d times in one turn", maxRounds))
+			d.failTurn(t, fmt.Errorf("the model called tools %d times in one turn", maxRounds))
 			return
 		}
 		t.calls = map[string]bool{} // the next response may call others
@@ -281,7 +319,7 @@ func (d *dialogue) goOn() {
 	default:
 		t.over = true
 		d.redials = 0
-		d.emit(conversation.Spoken{Done: true})
+		d.emit(t, conversation.Spoken{Done: true})
 	}
 }
 
@@ -300,13 +338,16 @@ func (d *dialogue) toolResult(number uint64, id, text string) {
 	if failed(text) {
 		t.quiet = false // the model should know that no key was pressed
 	}
-	d.goOn()
+	d.goOn(t)
 }
 
-func (d *dialogue) failTurn(err error) {
-	if d.turn == nil || d.turn.over {
-		return
+func (d *dialogue) failTurn(t *turn, err error) {
+	switch {
+	case t == nil || t.over:
+	case t == d.early:
+		d.dropEarly() // it is asked for again when it is wanted
+	default:
+		t.over, t.want = true, false
+		d.emit(t, conversation.Spoken{Err: errors.Join(errors.New("realtime model"), err)})
 	}
-	d.turn.over, d.turn.want = true, false
-	d.emit(conversation.Spoken{Err: errors.Join(errors.New("realtime model"), err)})
 }
