@@ -231,6 +231,7 @@ func (r *ringing) answer(offer *sdp.Session, session string) *carrier.Ended {
 	}
 	setBody(res, "application/sdp", spoken.Marshal())
 	l.begin(d, 0)
+	defer l.settle()()
 	ack, e := l.insist(r.tx, res, r.canceled)
 	switch {
 	case e != nil && e.Reason == carrier.ReasonHangup: // BYE was faster than the ACK
@@ -258,6 +259,39 @@ func (r *ringing) answer(offer *sdp.Session, session string) *carrier.Ended {
 	}
 	l.timer.start()
 	return nil
+}
+
+// settle begins the time between a 2xx and what follows from its ACK; the result ends it. The stack hands on messages
+// side by side: a BYE right behind the ACK waits for that.
+func (l *leg) settle() func() {
+	done := make(chan struct{})
+	l.mu.Lock()
+	l.settling = done
+	l.mu.Unlock()
+	return func() {
+		l.mu.Lock()
+		l.settling = nil
+		l.mu.Unlock()
+		close(done)
+	}
+}
+
+// overtaking is how long a BYE waits for the ACK that was sent before it.
+const overtaking = 200 * time.Millisecond
+
+func (l *leg) settled() {
+	l.mu.Lock()
+	done := l.settling
+	l.mu.Unlock()
+	if done == nil {
+		return
+	}
+	timer := time.NewTimer(overtaking)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }
 
 // insist sends a 2xx until it is acknowledged. Without an ACK within 32 s the call is ended (RFC 3261 §13.3.1.4).

@@ -36,6 +36,7 @@ type leg struct {
 	held     bool
 	acked    *sip.Request      // of the 2xx to our INVITE; made once, sent as often as the answer comes
 	acks     chan *sip.Request // of the other side, for the 2xx that waits for one
+	settling chan struct{}     // closed when our 2xx is acknowledged and what it agreed on is done; nil when none is out
 	inviting bool              // a re-INVITE is under way, either way
 	refer    chan int          // codes of NOTIFY while a transfer runs; nil otherwise
 	pressed  pressed

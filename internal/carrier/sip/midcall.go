@@ -37,6 +37,7 @@ func (c *Carrier) onBye(req *sip.Request, tx sip.ServerTransaction, _ *trunk) {
 		return
 	}
 	c.respond(tx, sip.NewResponseFromRequest(req, 200, "OK", nil))
+	l.settled()
 	l.mu.Lock()
 	handed := l.refer != nil
 	l.mu.Unlock()
@@ -71,6 +72,7 @@ func (c *Carrier) onReinvite(req *sip.Request, tx sip.ServerTransaction) {
 		c.respond(tx, res)
 		return
 	}
+	defer l.settle()()
 	ack, ended := l.insist(tx, res, nil)
 	if ended != nil {
 		l.end(ended) // insist has said BYE

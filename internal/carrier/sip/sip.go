@@ -146,17 +146,11 @@ func (c *Carrier) Listen(ctx context.Context) (err error) {
 			c.shut()
 		}
 	}()
-	// IPv4 unless the address is of the other kind: the stack finds the socket by the text of its address.
+	if err := c.bind(ctx); err != nil {
+		return fmt.Errorf("listen for SIP: %w", err)
+	}
+	c.port = c.Port()
 	var lc net.ListenConfig
-	if c.udp, err = lc.ListenPacket(ctx, family("udp", c.c.Addr), c.c.Addr); err != nil {
-		return fmt.Errorf("listen for SIP: %w", err)
-	}
-	local := addrPortOf(c.udp.LocalAddr())
-	host, _, _ := net.SplitHostPort(c.c.Addr)
-	if c.tcp, err = lc.Listen(ctx, family("tcp", c.c.Addr), net.JoinHostPort(host, strconv.Itoa(int(local.Port())))); err != nil {
-		return fmt.Errorf("listen for SIP: %w", err)
-	}
-	c.port = int(local.Port())
 	if c.c.TLSAddr != "" {
 		l, err := lc.Listen(ctx, family("tcp", c.c.TLSAddr), c.c.TLSAddr)
 		if err != nil {
@@ -170,12 +164,32 @@ func (c *Carrier) Listen(ctx context.Context) (err error) {
 	} else if port != 0 {
 		c.port = port
 	}
+	if u, ok := c.udp.(*net.UDPConn); ok {
+		_ = u.SetReadBuffer(1 << 20) // the usual one overflows with a hundred messages at once
+	}
 	udp := c.udp.LocalAddr().(*net.UDPAddr)
 	c.laddr = sip.Addr{IP: udp.IP, Port: udp.Port}
 	if c.ports, err = rtp.New(rtp.Config{From: c.c.RTPFrom, To: c.c.RTPTo, Log: c.log}); err != nil {
 		return err
 	}
 	return c.build()
+}
+
+// bind takes the port for UDP and TCP; any that both have free when it is 0. IPv4 unless the address is of the other kind:
+// the stack finds the socket by the text of its address.
+func (c *Carrier) bind(ctx context.Context) (err error) {
+	var lc net.ListenConfig
+	host, port, _ := net.SplitHostPort(c.c.Addr)
+	for range 20 {
+		if c.udp, err = lc.ListenPacket(ctx, family("udp", c.c.Addr), c.c.Addr); err != nil {
+			return err
+		}
+		if c.tcp, err = lc.Listen(ctx, family("tcp", c.c.Addr), net.JoinHostPort(host, strconv.Itoa(c.Port()))); err == nil || port != "0" {
+			return err
+		}
+		_ = c.udp.Close()
+	}
+	return err
 }
 
 // build puts the stack together.
@@ -473,14 +487,19 @@ func (c *Carrier) guardResponse(handle func(*sip.Response)) func(*sip.Response) 
 	}
 }
 
+const (
+	// tooLate is the lateness of the sound's clock above which the machine is at its end; tooLong is for how long.
+	tooLate = 20 * time.Millisecond
+	tooLong = 5 * time.Second
+	// fewCalls are taken in any case: it is not they that keep the machine busy.
+	fewCalls = 20
+)
+
 // overloaded reports whether sound has been late for so long that more calls would harm those in progress.
 func (c *Carrier) overloaded() bool {
 	since := c.late.Load()
-	return since != 0 && time.Since(time.Unix(0, since)) > 5*time.Second
+	return since != 0 && time.Since(time.Unix(0, since)) > tooLong && c.Active() >= fewCalls
 }
-
-// tooLate is the lateness of the sound's clock above which the machine is at its end.
-const tooLate = 20 * time.Millisecond
 
 func (c *Carrier) watchLateness(ctx context.Context) {
 	tick := time.NewTicker(time.Second)

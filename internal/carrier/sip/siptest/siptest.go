@@ -4,9 +4,12 @@
 package siptest
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 )
 
@@ -24,16 +27,21 @@ func Program(t testing.TB, name string) string {
 	return ""
 }
 
-// FreePort is a UDP and TCP port of the loopback that nobody has.
+// FreePort is a UDP and TCP port of the loopback that nobody has: none of those that the system gives to whoever asks for
+// any, which would have it soon, and none that was asked for here before.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	for range 50 {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	for range 200 {
+		port := 12000 + 2*rand.IntN(9000)
+		if _, taken := given.LoadOrStore(port, true); taken {
+			continue
 		}
-		port := l.Addr().(*net.TCPAddr).Port
-		u, err := net.ListenPacket("udp4", l.Addr().String())
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		l, err := net.Listen("tcp4", addr)
+		if err != nil {
+			continue
+		}
+		u, err := net.ListenPacket("udp4", addr)
 		l.Close()
 		if err == nil {
 			u.Close()
@@ -43,6 +51,9 @@ func FreePort(t testing.TB) int {
 	t.Fatal("no free port")
 	return 0
 }
+
+// given are the ports of this process's tests.
+var given sync.Map
 
 // stop ends a process that was started here, softly first.
 func stop(cmd *exec.Cmd, done <-chan struct{}, soft os.Signal, patience func() <-chan struct{}) {
