@@ -137,7 +137,7 @@ func (w *tenant) talk(t *testing.T, id uuid.UUID, seconds, sound int, words []st
 	require.NoError(t, w.dial(t, id))
 	require.NoError(t, call.Answered(ctx, w.house.db, id, store.Now()))
 	require.NoError(t, call.AddTurns(ctx, w.house.db, w.id, id, []call.Turn{
-		{Seq: 0, Role: call.RoleAgent, Content: words[0], Start: 0, End: 1500 * time.Millisecond},
+		{Seq: 0, Role: call.RoleAgent, Content: words[0], Start: 0, End: 1500 * time.Millisecond, Timing: &call.TurnTiming{FirstTokenMS: ptr(180), VoiceToVoiceMS: ptr(540)}},
 		{Seq: 1, Role: call.RoleFunctionCall, Content: words[1], Start: 1600 * time.Millisecond, End: 1600 * time.Millisecond},
 		{Seq: 2, Role: call.RoleUser, Content: words[2], Start: 2 * time.Second, End: 2600 * time.Millisecond},
 	}))
@@ -147,6 +147,7 @@ func (w *tenant) talk(t *testing.T, id uuid.UUID, seconds, sound int, words []st
 	require.NoError(t, w.house.recordings.Put(ctx, call.RecordingKey(c), bytes.NewReader(wav)))
 	return w.finish(t, id, call.Outcome{
 		Status: call.StatusCompleted, Reason: "agent_hangup", Message: "The agent ended the call.", AnsweredBy: "human",
+		AnsweredByReason: "a short answer", RecordingConsent: "given",
 		Duration: &seconds, Latency: &call.Latency{GreetingMS: ptr(120), TurnP50MS: ptr(300), TurnMaxMS: ptr(450)},
 		Recording: &call.Recorded{Key: call.RecordingKey(c), Size: int64(len(wav))},
 	})
