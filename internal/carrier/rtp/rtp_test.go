@@ -173,7 +173,8 @@ var turns sync.Mutex
 
 // wait lets time pass.
 func wait(d time.Duration) {
-	turns.Lock() // what the test has read, it has read before
+	turns.Lock()
+	//lint:ignore SA2001 what the test has read, it has read before
 	turns.Unlock()
 	time.Sleep(d)
 	synctest.Wait()

@@ -108,13 +108,12 @@ type exchange struct {
 	sip   *net.UDPConn
 	sound [100][]byte // two seconds: speech, then silence
 
-	mu     sync.Mutex
-	talk   time.Duration
-	lines  []*extension
-	calls  map[string]*extension
-	fig    Figures
-	gaps   []float64
-	closed bool
+	mu    sync.Mutex
+	talk  time.Duration
+	lines []*extension
+	calls map[string]*extension
+	fig   Figures
+	gaps  []float64
 }
 
 // extension is one telephone.
