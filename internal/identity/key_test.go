@@ -156,7 +156,10 @@ func TestTheFirstUseIsWrittenAtOnceAndLaterOnesOncePerMinute(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, db *store.DB) {
 		w := found(t, db)
 		sys := store.System(t.Context())
+		now := store.Now()
+		w.id = identity.New(identity.Config{DB: db, Key: w.key, Now: func() time.Time { return now }})
 		use := func() {
+			now = now.Add(time.Second) // what was known of the key is forgotten
 			_, err := w.id.Authenticate(t.Context(), w.Key.Secret)
 			require.NoError(t, err)
 		}
