@@ -43,13 +43,12 @@ func (h *handler) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marsh
 	}
 	f := fault.FromStatus(err)
 	if sent := r.Form[rawQuery]; len(sent) > 1 && sent[1] != "" { // the parser of queries left the name of a parameter
-		h.refuse(w, r, f.With("path", sent[1]))
-		return
+		f = f.With("path", sent[1])
 	}
 	if f.Kind == fault.Internal && f.Err != nil { // else the service has logged it
 		h.log.ErrorContext(ctx, "request failed", "request_id", exchangeOf(r.Context()).id, "err", err)
 	}
-	refuse(w, f)
+	h.refuse(w, r, f)
 }
 
 // recovers answers a panic outside the services, whose own are caught there.

@@ -44,10 +44,11 @@ func parseQuery(raw string) ([]parameter, *fault.Error) {
 	return all, nil
 }
 
-// at puts the name of a parameter into details.path, where it can be shown.
+// at puts the name of a filter into details.path (CONTRACT.md §2, where). Other refusals of a query have no details
+// (spec: Errors, validation_failed).
 func at(key string, f *fault.Error) *fault.Error {
 	name, _, _ := strings.Cut(key, "[")
-	if name == "" || len(name) > 100 || !storable(name) {
+	if name != "where" && name != "orderBy" {
 		return f
 	}
 	return f.With("path", name)

@@ -84,6 +84,9 @@ func TestQueriesThatAreRefused(t *testing.T) {
 		if name, _, _ := strings.Cut(strings.ReplaceAll(query, "[", "="), "="); len(name) < 10 {
 			var failure struct{ Details struct{ Path string } }
 			require.NoError(t, json.Unmarshal([]byte(body), &failure))
+			if name != "where" && name != "orderBy" {
+				name = ""
+			}
 			require.Equal(t, name, failure.Details.Path, query)
 		}
 	}
