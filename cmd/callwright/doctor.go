@@ -256,6 +256,7 @@ func (d *doctor) speech(ctx context.Context) {
 		status, detail, advice := reach(ctx, s.server)
 		d.add(s.name, status, s.server.URL+" "+detail, advice)
 	}
+	d.realtime(ctx)
 }
 
 // reach asks a server for its list of models: whether it is there and takes the key.

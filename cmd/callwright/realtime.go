@@ -2,9 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
+	"time"
 
 	"github.com/callwright/callwright/internal/conversation/realtime"
+	"github.com/callwright/callwright/internal/openai"
 )
 
 // speakingAtOnce is a model that hears and speaks.
@@ -23,6 +26,26 @@ func (s serving) realtime(log *slog.Logger) realtime.Config {
 		URL: c.URL, Key: c.Key, Model: c.Model,
 		Transcriber: cmp.Or(s.STTModel, openAISTT), Voice: s.TTSVoice, Log: log,
 	}
+}
+
+// realtime connects to the model for a moment.
+func (d *doctor) realtime(ctx context.Context) {
+	if d.serving.Speech != "realtime" {
+		return
+	}
+	c := d.serving.realtime(nil)
+	client, err := openai.NewRealtime(openai.RealtimeConfig{URL: c.URL, Key: c.Key, Model: c.Model, OpenTimeout: 8 * time.Second})
+	if err != nil {
+		d.add("realtime model", broken, err.Error(), "")
+		return
+	}
+	conn, err := client.Connect(ctx)
+	if err != nil {
+		d.add("realtime model", broken, c.URL+": "+err.Error(), "are address, key and model right, and can this machine reach it?")
+		return
+	}
+	_ = conn.Close()
+	d.add("realtime model", fine, c.URL+" answers", "")
 }
 
 func (s serving) validateRealtime() error {
