@@ -30,13 +30,10 @@ func toned(level slog.Level) slog.Level {
 	return slog.LevelDebug
 }
 
-// once sets what the stack keeps in variables of its package.
-var once sync.Once
-
-func settle(log *slog.Logger) {
-	once.Do(func() {
-		sip.SetDefaultLogger(log)
-		// The stack refuses datagrams above 1300 bytes. Trunks take them in fragments; not sending them ends calls.
-		sip.UDPMTUSize = 16 << 10
-	})
-}
+// settleStack sets what the stack keeps in variables of its package, for all lines of the process. What it logs there is
+// only of counting references.
+var settleStack = sync.OnceFunc(func() {
+	sip.SetDefaultLogger(slog.New(slog.DiscardHandler))
+	// The stack refuses datagrams above 1300 bytes. Trunks take them in fragments; not sending them ends calls.
+	sip.UDPMTUSize = 16 << 10
+})

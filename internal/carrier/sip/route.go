@@ -14,8 +14,12 @@ import (
 	"github.com/emiago/sipgo/sip"
 )
 
-// resolveEvery is how often the names of trunks are looked up again.
-const resolveEvery = time.Minute
+const (
+	// resolveEvery is how often the names of trunks are looked up again.
+	resolveEvery = time.Minute
+	// keepAliveEvery is less than routers keep a way open that nobody goes.
+	keepAliveEvery = 25 * time.Second
+)
 
 // trunk is a Trunk at work.
 type trunk struct {
@@ -163,15 +167,22 @@ func (t *trunk) ours() (string, netip.Addr) {
 func (t *trunk) run(ctx context.Context) {
 	var registering sync.WaitGroup
 	if t.Register {
-		registering.Go(func() { t.register(ctx) })
+		here, stop := context.WithCancel(ctx)
+		defer context.AfterFunc(t.line.leaving, stop)()
+		defer stop()
+		registering.Go(func() { t.register(here) })
 	}
 	defer registering.Wait()
 	tick := time.NewTicker(resolveEvery)
 	defer tick.Stop()
+	alive := time.NewTicker(keepAliveEvery)
+	defer alive.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-alive.C:
+			t.keepAlive()
 		case <-tick.C:
 			if err := t.resolve(ctx); err != nil && ctx.Err() == nil {
 				t.line.log.Warn("trunk not found", "trunk", t.Name, "error", err)
@@ -180,6 +191,19 @@ func (t *trunk) run(ctx context.Context) {
 				t.line.log.Warn("own address not found", "error", err)
 			}
 		}
+	}
+}
+
+// keepAlive keeps a way open through NAT for calls that come in: an empty line, which nobody answers (RFC 5626 §3.5.1).
+func (t *trunk) keepAlive() {
+	if !t.Register && !t.NAT || t.Transport != "udp" {
+		return
+	}
+	t.mu.Lock()
+	addrs := t.addrs
+	t.mu.Unlock()
+	if len(addrs) > 0 {
+		_, _ = t.line.udp.WriteTo([]byte("\r\n\r\n"), net.UDPAddrFromAddrPort(netip.AddrPortFrom(addrs[0], uint16(t.port()))))
 	}
 }
 

@@ -92,7 +92,9 @@ type Carrier struct {
 	tlsPort  int      // 0: none
 	laddr    sip.Addr // of udp, as the stack keeps it
 	ua       *sipgo.UserAgent
-	started  chan struct{} // closed when requests can be sent
+	started  chan struct{}   // closed when requests can be sent
+	leaving  context.Context // ends with Serve: registrations are taken back then
+	depart   context.CancelFunc
 	work     sync.WaitGroup
 	closing  context.Context
 	close    context.CancelFunc
@@ -125,6 +127,7 @@ func New(cfg Config) (*Carrier, error) {
 	}
 	c := &Carrier{c: cfg, log: cfg.Log, started: make(chan struct{}), legs: map[dialogKey]*leg{}, callIDs: map[string]int{}}
 	c.closing, c.close = context.WithCancel(context.Background())
+	c.leaving, c.depart = context.WithCancel(c.closing)
 	for _, t := range cfg.Trunks {
 		if c.named(t.Name, "") != nil {
 			return nil, fmt.Errorf("two trunks are called %q: give them other names with name=", t.Name)
@@ -140,7 +143,7 @@ func New(cfg Config) (*Carrier, error) {
 
 // Listen opens the SIP ports, so that a program that can not have them does not start.
 func (c *Carrier) Listen(ctx context.Context) (err error) {
-	settle(slog.New(quiet{c.log.Handler()}))
+	settleStack()
 	defer func() {
 		if err != nil {
 			c.shut()
@@ -291,7 +294,8 @@ func (c *Carrier) Addr() string { return c.udp.LocalAddr().String() }
 // Port is that of Addr.
 func (c *Carrier) Port() int { return int(addrPortOf(c.udp.LocalAddr()).Port()) }
 
-// Serve is that of carrier.Carrier. When ctx ends, new calls and OPTIONS are told 503: this process is being stopped.
+// Serve is that of carrier.Carrier. When ctx ends, new calls and OPTIONS are told 503, and registrations are taken back:
+// this process is being stopped. It runs once.
 func (c *Carrier) Serve(ctx context.Context, accept func(context.Context, carrier.Offer) carrier.Decision) error {
 	var calls sync.WaitGroup
 	c.mu.Lock()
@@ -302,6 +306,7 @@ func (c *Carrier) Serve(ctx context.Context, accept func(context.Context, carrie
 	c.mu.Lock()
 	c.accept, c.start = nil, nil
 	c.mu.Unlock()
+	c.depart()
 	calls.Wait()
 	return nil
 }
