@@ -196,11 +196,14 @@ func (r *rig) wav(c *ent.Call) audio.WAV {
 	return w
 }
 
+// requireNothingSpooled waits for the last spool file to go, which is after its call's end is written.
 func (r *rig) requireNothingSpooled() {
 	r.t.Helper()
-	left, err := os.ReadDir(r.spool)
-	require.NoError(r.t, err)
-	require.Empty(r.t, left)
+	require.Eventually(r.t, func() bool {
+		left, err := os.ReadDir(r.spool)
+		require.NoError(r.t, err)
+		return len(left) == 0
+	}, soon, 5*time.Millisecond, "spool files are left")
 }
 
 func ptr[T any](v T) *T { return &v }
