@@ -24,7 +24,7 @@ import (
 // tones differ. A text is cut into phrases by "|", which is a pause; "*" is a beep.
 var kinds = map[string]struct {
 	answeredBy, reason, verdict string // verdict is a part of it
-	texts, others               []string
+	texts, others, unseen       []string
 }{
 	"human": {"human", "", "", []string{
 		"Hello?", "Hi, this is Maria.", "Yes?", "Lopez speaking.", "Hello? | Hello, who is there?", "Good morning, Harbor Clinic.",
@@ -34,6 +34,9 @@ var kinds = map[string]struct {
 		"Speaking.", "Hey, what's up?", "Miller and Sons, good afternoon. | How can we help?", "Hang on a second. | Okay, go ahead.",
 		"Hello, you're speaking to Anna at the front desk of the Grand Hotel, what can I do for you today?", "Hi hi, I can barely hear you. | Hello?",
 		"She's in a meeting, shall I tell her something?",
+	}, []string{
+		"Hello, this is she.", "Yeah?", "City library, Tom speaking.", "Good evening, who am I speaking with?",
+		"Hello? | Oh hi, I was expecting your call, one second please.",
 	}},
 	"voicemail": {"voicemail", "voicemail", "", []string{
 		"Hi, you have reached the voicemail of Maria Lopez. | I can not take your call right now. | Please leave a message after the tone. | *",
@@ -48,6 +51,11 @@ var kinds = map[string]struct {
 		"You've got Jim's phone. | Say something nice and I'll ring you. | *", "The customer has not set up their inbox yet. | Goodbye.",
 		"Hi, we're on holiday until the fifteenth, and in urgent cases you can reach my colleague Anna at the number on our website, thank you. | *",
 		"The number you have called is switched off. | Record your words after the signal. | *",
+	}, []string{
+		"Hi, this is Kate. | I'm probably on the other line. | Give me your details and I'll ring you. | *",
+		"The mobile customer you are calling is out of coverage area. | Thank you.",
+		"You've reached Doctor Patel's line. | If this is an emergency hang up and dial nine one one. | Otherwise speak now. | *",
+		"Welcome to the message service of five five five two two one one. | *", "Sorry, nobody's home. Talk to the machine. | *",
 	}},
 	"ivr": {"ivr", "", "", []string{
 		"Thank you for calling Harbor Clinic. | For appointments, press one. | For billing, press two.",
@@ -59,6 +67,10 @@ var kinds = map[string]struct {
 		"Welcome to Acme Bank. | If you are calling about a lost card, press the star key.", "All our lines are busy. | You are number four in the queue.",
 		"Thanks for calling the county office. | For English, stay on the line.", "Please enter your account number followed by the pound key.",
 		"You have reached the pharmacy. | To refill a prescription, say refill. | For opening hours, say hours.",
+	}, []string{
+		"Thank you for calling Green Energy. | Did you know you can pay your bill online? | Say billing, support, or new customer.",
+		"Good day, you have reached the ministry of labour. | Key in your tax number and then hash.", "Welcome back. | To continue in English, press two.",
+		"Please remain on hold and your call will be answered in the order it was received.",
 	}},
 	"screening": {"ivr", "", "call screening", []string{
 		"Hi. The person you are calling is using a screening service. | Please say your name and why you are calling.",
@@ -67,9 +79,13 @@ var kinds = map[string]struct {
 	}, []string{
 		"This number is protected by a call filter. | Who is calling, and what is it about?", "Please tell us your name and we will see if Maria can take the call. | *",
 		"Hello, I am the assistant of Maria. May I know your name and the purpose of your call?",
+	}, []string{
+		"Hi, Maria asked me to find out who is calling. Please tell me your name.",
+		"The person you are trying to reach does not accept unknown callers. | State your business after the beep. | *",
+		"Virtual assistant here. | What is this regarding?",
 	}},
-	"silent line": {"", "silence_timeout", "", []string{""}, []string{""}},
-	"fax tone":    {"", "fax", "fax", []string{"FAX", "MODEM"}, []string{"FAX", "MODEM"}},
+	"silent line": {"", "silence_timeout", "", []string{""}, []string{""}, []string{""}},
+	"fax tone":    {"", "fax", "fax", []string{"FAX", "MODEM"}, []string{"FAX", "MODEM"}, []string{"FAX", "MODEM"}},
 }
 
 // heardWord is a word of a callee with its time.
@@ -207,38 +223,38 @@ func speakers(t *testing.T) (studios []*voice.Studio) {
 	return studios
 }
 
-// Six kinds of callees in twenty variations each; 95 % of the verdicts must be right. Three more columns are printed and
-// not promised: texts that the rules were not made with, by the rules alone and with a model that knows, and a line where
-// nobody understands words, where only the sound counts.
+func known(kind string) []string  { return kinds[kind].texts }
+func unseen(kind string) []string { return kinds[kind].unseen }
+
+// Six kinds of callees in twenty variations each; 95 % of the verdicts must be right. More is printed and not promised, five
+// variations each: texts that the rules were made with only after a first look (it gave 61 %), texts that they were never
+// made with, the same with a model that knows the answer, and a line where nobody understands words, where only the sound
+// counts.
 func TestSixKindsOfCallees(t *testing.T) {
 	studios := speakers(t)
 	for _, c := range []struct {
-		mode          string
-		others, deaf  bool
-		model         bool
-		promise       int
-		kindsWithWord bool
+		mode        string
+		texts       func(kind string) []string
+		deaf, model bool
+		promise     int
 	}{
-		{mode: "words and sound", promise: 95, kindsWithWord: true},
-		{mode: "other words", others: true, kindsWithWord: true},
-		{mode: "and a model", others: true, model: true, kindsWithWord: true},
-		{mode: "sound alone", deaf: true},
+		{mode: "words and sound", texts: known, promise: 95},
+		{mode: "other words", texts: func(kind string) []string { return kinds[kind].others }},
+		{mode: "unseen words", texts: unseen},
+		{mode: "… and a model", texts: unseen, model: true},
+		{mode: "sound alone", texts: known, deaf: true},
 	} {
 		right, all, variations := 0, 0, 20
 		if c.promise == 0 {
-			variations = 10
+			variations = 5
 		}
 		for _, kind := range []string{"human", "voicemail", "ivr", "screening", "silent line", "fax tone"} {
-			if !c.kindsWithWord && (kind == "ivr" || kind == "screening") {
+			if c.deaf && (kind == "ivr" || kind == "screening") {
 				continue // they differ by words only
 			}
 			want, good := kinds[kind], 0
-			texts := want.texts
-			if c.others {
-				texts = want.others
-			}
 			for n := range variations {
-				m := invent(kind, texts, n, studios)
+				m := invent(kind, c.texts(kind), n, studios)
 				speech := scripted.New(voice.New(voice.Config{Placeholder: true}))
 				speech.Ears = transcriber{words: m.words, late: 200 * time.Millisecond, deaf: c.deaf}
 				if c.model {
@@ -253,7 +269,7 @@ func TestSixKindsOfCallees(t *testing.T) {
 				require.NotEmpty(t, o.Verdict)
 				if o.AnsweredBy == want.answeredBy && strings.Contains(o.Verdict, want.verdict) && (want.reason == "" || o.Reason == want.reason) {
 					good++
-				} else if c.kindsWithWord {
+				} else {
 					t.Logf("%s: %s: wrong: %q because of %q, ended %s", c.mode, m.about, o.AnsweredBy, o.Verdict, o.Reason)
 				}
 			}

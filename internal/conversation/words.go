@@ -37,7 +37,8 @@ var (
 		"leave your name", "leave a detailed message", "take your call", "answer your call", "answer the phone right now", "come to the phone",
 		"get to the phone", "record your message", "get back to you", "call you back as soon", "return your call", "not available right now",
 		"is not available", "is unavailable", "currently unavailable", "can not be reached", "cannot be reached", "could not be reached", "subscriber", "switched off",
-		"turned off", "try again later", "try your call again", "not in service", "been disconnected", "not been set up", "not set up", "can't talk right now", "away from my desk", "away from the phone",
+		"turned off", "try again later", "try your call again", "not in service", "been disconnected", "not been set up", "not set up",
+		"call has been forwarded", "no one is available", "nobody is available", "circuits are busy", "hang up and try", "please record your", "can't talk right now", "away from my desk", "away from the phone",
 		"sorry i missed your call", "our office is closed", "our offices are closed", "outside of business hours",
 		"hinterlassen sie", "nachricht hinterlassen", "zur zeit nicht erreichbar", "zurzeit nicht erreichbar", "rufe sie zurück", "rufen sie zurück",
 		"deje su mensaje", "deja tu mensaje", "deje un mensaje", "no está disponible", "no puedo atender", "no puedo contestar",
@@ -50,6 +51,8 @@ var (
 		`(or\s+say\s+)?(the\s+|die\s+|el\s+|la\s+|le\s+|o\s+|il\s+|een\s+)?([0-9*#]|one|two|three|four|five|six|seven|eight|nine|zero|star|pound|eins|zwei|drei|vier|null|uno|dos|tres|cero|un|deux|trois|due|tre|um|dois|três|twee|drie)\b`)
 	menuPhrases = []string{
 		"star key", "pound key", "hash key", "lines are busy", "in the queue", "in line", "for english", "you have selected", "followed by the",
+		"to speak with a representative", "to speak to a representative", "to reach an operator", "for customer service", "for technical support",
+		"our business hours are", "our opening hours are", "remain on the line",
 		"main menu", "following options", "following menu", "our menu", "menu options", "options have changed", "your party's extension",
 		"extension at any time", "dial by name", "listen carefully", "para español", "call may be recorded", "call may be monitored",
 		"calls may be recorded", "calls are recorded", "call is being recorded", "your call is important", "next available agent",
