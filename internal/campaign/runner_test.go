@@ -331,6 +331,72 @@ func TestQuietHoursAndFullWindowsDeferCalls(t *testing.T) {
 	})
 }
 
+// Neither the older campaign nor the larger one, nor a larger workspace, comes first.
+func TestCampaignsAndWorkspacesTakeTurns(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, db *store.DB) {
+		r := newRig(t, db, campaign.Input{})
+		large := r.campaign
+		r.enroll(r.entries(100))
+		r.start()
+		small, err := campaign.Create(r.ctx, db, campaign.Input{Name: new("Later"), AgentID: &r.agent, Schedule: allDay()})
+		require.NoError(t, err)
+		r.campaign = small.ID
+		q := campaign.Request{}
+		for i := range 15 {
+			q.Contacts = append(q.Contacts, entry(fmt.Sprintf("+1555124%04d", i), nil))
+		}
+		r.enroll(q)
+		r.start()
+		other := newRig(t, db, campaign.Input{})
+		other.enroll(campaign.Request{Contacts: []campaign.Entry{entry(first, nil)}})
+		other.start()
+
+		_, err = r.runner.Round(t.Context())
+		require.NoError(t, err)
+		require.NotNil(t, other.claim(), "one call of another workspace does not wait for a hundred")
+		r.rounds()
+		of := map[uuid.UUID]int{}
+		for c := r.claim(); c != nil; c = r.claim() {
+			of[*c.CampaignID]++
+		}
+		require.Equal(t, map[uuid.UUID]int{large: 10, small.ID: 10}, of, "the plan's 20 slots are shared")
+	})
+}
+
+// Deleting a contact takes its enrollment and the calls that wait; an archived one is passed over.
+func TestContactsThatAreGoneOrArchivedAreNotCalled(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, db *store.DB) {
+		r := newRig(t, db, campaign.Input{Steps: []campaign.Step{{Type: "call"}, {Type: "sms", Message: "Hi"}}})
+		gone, archived, kept := r.contact(first), r.contact(second), r.contact(third)
+		r.enroll(campaign.Request{ContactIDs: []uuid.UUID{gone, archived, kept}})
+		require.NoError(t, contact.Delete(r.ctx, db, gone))
+		_, _, err := contact.Update(r.ctx, db, archived, contact.Input{Status: new(contact.StatusArchived)})
+		require.NoError(t, err)
+		require.Len(t, r.enrollments(), 2, "the enrollment went with the contact")
+		r.start()
+		r.rounds()
+		c := r.claim()
+		require.Equal(t, kept, *c.ContactID)
+		require.Nil(t, r.claim())
+		// Between two steps, too.
+		_, _, err = contact.Update(r.ctx, db, kept, contact.Input{Status: new(contact.StatusArchived)})
+		require.NoError(t, err)
+		r.finish(c, call.StatusCompleted)
+		r.rounds()
+		r.rounds()
+		require.Empty(t, r.sent.all())
+		p, err := campaign.ProgressOf(r.ctx, db.Ent(), r.campaign)
+		require.NoError(t, err)
+		require.Equal(t, map[string]int64{"skipped": 2}, p.Enrollments)
+		require.Equal(t, map[string]int64{"canceled": 1, "skipped": 1, "completed": 1}, p.Calls)
+		for _, c := range r.calls() {
+			if c.Status == "skipped" {
+				require.Equal(t, "contact_archived", *c.EndedReason)
+			}
+		}
+	})
+}
+
 func TestACampaignWhoseCallsFailPausesAndSaysWhy(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, db *store.DB) {
 		r := newRig(t, db, campaign.Input{})
