@@ -100,7 +100,7 @@ func New(c Config) (*Client, error) {
 	client := &Client{config: c}
 	if c.Transport == nil {
 		client.own = http.DefaultTransport.(*http.Transport).Clone()
-		client.own.MaxIdleConnsPerHost = 16 // calls at once talk to the same server
+		client.own.MaxIdleConnsPerHost = 64 // calls at once talk to the same server
 		c.Transport = client.own
 	}
 	single := c.Transport

@@ -4,9 +4,9 @@
 // # Late and broken servers
 //
 // Everything is asked for in the order of relay.go: the server, the server again over a fresh connection, the fallback.
-// The next is asked when the one before has failed, or has given nothing for some time; it goes on meanwhile, and the
-// first that has something to give goes on alone. So a server that is only slow is never worse off for it. What breaks
-// off in the middle of a turn is taken up again where it broke. If all of that fails, the conversation apologises.
+// The next is asked when the one before has failed. When it has only given nothing for some time, the fallback is asked
+// beside it, and the first that has something to give goes on alone. What breaks off in the middle of a turn is taken up
+// again where it broke. If all of that fails, the conversation apologises.
 //
 // # Early
 //
@@ -33,8 +33,9 @@ type Config struct {
 	TTS, TTSFallback openai.Config
 	// Voice is the speaker of agents that name none or one that the server does not know; FallbackVoice is the fallback's.
 	Voice, FallbackVoice string
-	// Late is after how long without anything the next server is asked for the text of an utterance or the sound of a
-	// sentence; a model has twice as long. Defaults to 1.5 s.
+	// Late is after how long without anything the fallback is asked for the text of an utterance or the sound of a
+	// sentence; a model has twice as long, and so has each where there is no fallback and the same server is asked again.
+	// Defaults to 1.5 s.
 	Late time.Duration
 	// CacheBytes bounds the sound kept of greetings and other lines known in advance. Defaults to 32 MB, half an hour.
 	CacheBytes int

@@ -3,6 +3,7 @@ package hosted
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,15 +48,17 @@ const (
 	busyLongest = 1500 * time.Millisecond
 )
 
-// relay asks one way after the other: the next one when the one before failed, or had nothing to give after late. The
-// first that claims goes on alone. The error is the one of the first way that failed, or of the one that went on.
+// relay asks one way after the other: the next one when the one before failed, or had nothing to give after late; then
+// the fallback comes before the same server once more, and without one that gets twice the time: it may have too much to
+// do already. The first that claims goes on alone. The error is the one of the first way that failed, or of the one that
+// went on.
 func (s servers) relay(ctx context.Context, what string, late time.Duration, fresh bool, do attempt) error {
 	r := &relaying{servers: s, what: what, left: s.tries(fresh), do: do, results: make(chan result, 4), won: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	defer r.tasks.Wait()
 	defer r.cancel()
-	r.start()
-	next := time.NewTimer(late)
+	r.start(false)
+	next := time.NewTimer(r.patience(late))
 	defer next.Stop()
 	var first error
 	for {
@@ -82,8 +85,8 @@ func (s servers) relay(ctx context.Context, what string, late time.Duration, fre
 			}
 			next.Reset(pause)
 		case <-next.C:
-			if r.winner.Load() == 0 && r.start() {
-				next.Reset(late)
+			if r.winner.Load() == 0 && r.start(r.running > 0) {
+				next.Reset(r.patience(late))
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -113,13 +116,30 @@ type result struct {
 	err error
 }
 
-// start asks the next way; false when there is none.
-func (r *relaying) start() bool {
+// elsewhere is the next way to another server than the first, -1 for none.
+func (r *relaying) elsewhere() int {
+	return slices.IndexFunc(r.left, func(t try) bool { return t.client != r.first })
+}
+
+// patience is how long the running ways are waited for before the next one is asked.
+func (r *relaying) patience(late time.Duration) time.Duration {
+	if r.elsewhere() < 0 {
+		return 2 * late
+	}
+	return late
+}
+
+// start asks the next way, another server first if one is only late; false when there is none.
+func (r *relaying) start(late bool) bool {
 	if len(r.left) == 0 {
 		return false
 	}
-	t := r.left[0]
-	r.left = r.left[1:]
+	i := 0
+	if late {
+		i = max(r.elsewhere(), 0)
+	}
+	t := r.left[i]
+	r.left = slices.Delete(r.left, i, i+1)
 	r.started++
 	r.running++
 	n := r.started

@@ -167,6 +167,24 @@ func TestAServerThatIsOnlySlowIsNotTroubledForNothing(t *testing.T) {
 	require.Equal(t, "agent_hangup", o.Reason, o.fault)
 	require.NoError(t, o.fault)
 	require.Contains(t, strings.Join(o.transcript, " "), "to our new rooms.")
+	quick := &world{t: t}
+	quick.talk(juniper, false, person)
+	require.LessOrEqual(t, w.requests["llm first"], quick.requests["llm first"], "it is not asked twice")
+	t.Run("with a fallback that one answers meanwhile", func(t *testing.T) {
+		w := &world{t: t, llm: 7 * time.Second, fault: func(part, server string, _ int) fault {
+			if part == "llm" && server == "second" {
+				return func(rw httpWriter, r *httpRequest, _ httpHandler) {
+					rw.Header().Set("Content-Type", "text/event-stream")
+					event(rw, map[string]string{"content": "I am the other one."})
+					io.WriteString(rw, "data: [DONE]\n\n")
+				}
+			}
+			return nil
+		}}
+		o := w.talk(juniper, true, person[:2])
+		require.Contains(t, o.transcript, "agent: I am the other one.")
+		require.LessOrEqual(t, w.requests["llm first"], w.requests["llm second"]+2)
+	})
 }
 
 func TestLinesKnownBeforeAreMadeBefore(t *testing.T) {
