@@ -23,6 +23,7 @@ type dialog struct {
 	localSeq, remoteSeq uint32
 	transport           string // UDP, TCP, TLS
 	peer                string // host:port that the other side's messages come from
+	first               string // host:port that the first request goes to; "" leaves it to the request
 	trunk               *trunk
 	credentials         []sip.Header // of the INVITE, for its ACK
 }
@@ -100,6 +101,9 @@ func (d *dialog) build(method sip.RequestMethod, seq uint32) *sip.Request {
 // destination is where a request goes: the first route or the target; where the other side is behind NAT, or reached us
 // by a connection, the address that its messages come from. "" leaves it to the request.
 func (d *dialog) destination(to sip.Uri) string {
+	if d.remoteTag == "" {
+		return d.first
+	}
 	if len(d.routes) > 0 || d.peer == "" {
 		return ""
 	}

@@ -103,6 +103,12 @@ func (r *ringing) refuse(code int, reason string) {
 
 // take decides about the call, lets it ring, and answers it. It runs until the ACK.
 func (r *ringing) take(accept func(context.Context, carrier.Offer) carrier.Decision) {
+	defer func() { // a defect costs the call, not its line
+		if p := recover(); p != nil {
+			r.leg.abandon(draining())
+			panic(p)
+		}
+	}()
 	var once sync.Once
 	gone := func() { once.Do(func() { close(r.canceled) }) }
 	if !r.tx.OnCancel(func(*sip.Request) { gone() }) || !r.tx.OnTerminate(func(string, error) { gone() }) {

@@ -45,6 +45,9 @@ func (c *Carrier) Dial(ctx context.Context, r carrier.Request, on func(carrier.P
 	var retry time.Duration
 	for _, t := range c.order(r.From) {
 		leg, e := c.attempt(ctx, t, r, on)
+		if e != nil && elsewhere(e) && e.Code == 0 && t.another() {
+			leg, e = c.attempt(ctx, t, r, on)
+		}
 		if e == nil {
 			return leg, nil
 		}
@@ -84,6 +87,7 @@ func (c *Carrier) attempt(ctx context.Context, t *trunk, r carrier.Request, on f
 	a.d = &dialog{
 		callID: callID, localTag: sip.GenerateTagN(16), localSeq: uint32(time.Now().Unix() & 0xffff),
 		local: uri(t.dialed(r.From), host, 0, ""), remote: uri(t.dialed(r.To), t.Host, 0, ""), target: a.to, transport: t.network(), trunk: t,
+		first: t.first(),
 	}
 	l.local.Direction = sdp.SendRecv
 	a.offer = sdp.Offer(l.local)

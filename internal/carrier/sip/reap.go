@@ -38,7 +38,7 @@ func (c *Carrier) Ping(ctx context.Context, name string) (int, error) {
 	}
 	d := &dialog{
 		callID: "options-" + sip.GenerateTagN(16), localTag: sip.GenerateTagN(16), transport: t.network(), trunk: t,
-		local: uri("callwright", t.Host, 0, ""), remote: uri("", t.Host, t.Port, ""), target: uri("", t.Host, t.Port, t.Transport),
+		local: uri("callwright", t.Host, 0, ""), remote: uri("", t.Host, t.Port, ""), target: uri("", t.Host, t.Port, t.Transport), first: t.first(),
 	}
 	c.remember(d.callID)
 	defer c.forget(d.callID)
@@ -75,7 +75,7 @@ func (c *Carrier) Reached(name string) (a netip.Addr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.addrs) > 0 {
-		a = t.addrs[0]
+		a = t.addrs[0].Addr()
 	}
 	return a
 }

@@ -21,6 +21,7 @@ func (t *trunk) register(ctx context.Context) {
 		lasts, err := r.send(ctx, r.expires)
 		wait := max(lasts*3/4, time.Second)
 		if err != nil {
+			t.another()
 			pause = min(2*pause, 5*time.Minute)
 			wait = pause
 			if ctx.Err() == nil {
@@ -112,7 +113,7 @@ func (r *registration) request(expires int, credentials []sip.Header) *sip.Reque
 		req.AppendHeader(h)
 	}
 	req.SetBody(nil)
-	t.aim(req, t.network(), "")
+	t.aim(req, t.network(), t.first())
 	return req
 }
 

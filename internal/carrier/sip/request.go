@@ -15,6 +15,8 @@ var errNoAnswer = errors.New("no response")
 
 // send starts a transaction.
 func (c *Carrier) send(ctx context.Context, req *sip.Request) (*sip.ClientTx, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.c.Silence) // for the connection
+	defer cancel()
 	tx, err := c.ua.TransactionLayer().Request(ctx, req)
 	if err != nil {
 		return nil, fmt.Errorf("send %s: %w", req.Method, scrubbed(err))

@@ -27,11 +27,12 @@ type trunk struct {
 	line *Carrier
 
 	mu     sync.Mutex
-	addrs  []netip.Addr // of its host
-	host   string       // that it is told as ours
-	addr   netip.Addr   // the same for sound
-	failed time.Time    // not the first choice until then
-	status string       // of the registration, for doctor and logs
+	addrs  []netip.AddrPort // of its host, best first
+	turn   int              // which of them is used
+	host   string           // that it is told as ours
+	addr   netip.Addr       // the same for sound
+	failed time.Time        // not the first choice until then
+	status string           // of the registration, for doctor and logs
 }
 
 type owning int
@@ -46,10 +47,10 @@ const (
 func (t *trunk) owns(from netip.AddrPort) owning {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if slices.Contains(t.addrs, from.Addr()) {
-		if int(from.Port()) == t.port() {
-			return ownsPort
-		}
+	if slices.Contains(t.addrs, from) {
+		return ownsPort
+	}
+	if slices.ContainsFunc(t.addrs, func(a netip.AddrPort) bool { return a.Addr() == from.Addr() }) {
 		return ownsAddr
 	}
 	if slices.ContainsFunc(t.Allow, func(p netip.Prefix) bool { return p.Contains(from.Addr()) }) {
@@ -69,40 +70,83 @@ func (t *trunk) settle() error {
 	return t.introduce(ctx)
 }
 
-// resolve looks the host up: its addresses, and those of its SRV records where there are no others or no port is set.
+// resolve looks the host up: where no port is set its SRV records, else its addresses (RFC 3263).
 func (t *trunk) resolve(ctx context.Context) error {
 	if a, err := netip.ParseAddr(t.Host); err == nil {
-		t.know([]netip.Addr{a.Unmap()})
+		t.know([]netip.AddrPort{netip.AddrPortFrom(a.Unmap(), uint16(t.port()))})
 		return nil
 	}
-	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", t.Host)
+	var found []netip.AddrPort
 	if t.Port == 0 {
 		service, proto := "sip", t.Transport
 		if t.Transport == "tls" {
 			service, proto = "sips", "tcp"
 		}
-		if _, records, srvErr := net.DefaultResolver.LookupSRV(ctx, service, proto, t.Host); srvErr == nil {
-			for _, r := range records {
-				more, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", strings.TrimSuffix(r.Target, "."))
-				all = append(all, more...)
+		if _, records, err := net.DefaultResolver.LookupSRV(ctx, service, proto, t.Host); err == nil {
+			for _, r := range records { // in their order
+				more, _ := lookUp(ctx, strings.TrimSuffix(r.Target, "."), r.Port)
+				found = append(found, more...)
 			}
 		}
 	}
-	if len(all) == 0 {
-		return err
+	if len(found) == 0 {
+		var err error
+		if found, err = lookUp(ctx, t.Host, uint16(t.port())); err != nil {
+			return err
+		}
 	}
-	for i := range all {
-		all[i] = all[i].Unmap()
-	}
-	slices.SortStableFunc(all, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() }) // sound is IPv4
-	t.know(all)
+	t.know(found)
 	return nil
 }
 
-func (t *trunk) know(all []netip.Addr) {
+// lookUp finds the addresses of a name, those of IPv4 first: sound is IPv4.
+func lookUp(ctx context.Context, host string, port uint16) ([]netip.AddrPort, error) {
+	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]netip.AddrPort, 0, len(all))
+	for _, a := range all {
+		out = append(out, netip.AddrPortFrom(a.Unmap(), port))
+	}
+	slices.SortStableFunc(out, func(a, b netip.AddrPort) int { return a.Addr().BitLen() - b.Addr().BitLen() })
+	return out, nil
+}
+
+// know takes the addresses; the one in use stays the one in use.
+func (t *trunk) know(all []netip.AddrPort) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.addrs = all
+	turn := 0
+	if len(t.addrs) > 0 {
+		turn = max(0, slices.Index(all, t.addrs[t.turn]))
+	}
+	t.addrs, t.turn = all, turn
+}
+
+// first is where a request goes that belongs to no call yet: an address of the trunk, the same for all messages of one
+// attempt. Over TLS it is the name, by which the certificate is checked. "" while none is known.
+func (t *trunk) first() string {
+	if t.Transport == "tls" {
+		return ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.addrs) == 0 {
+		return ""
+	}
+	return t.addrs[t.turn].String()
+}
+
+// another goes on to the trunk's next address; false when there is only one.
+func (t *trunk) another() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.addrs) < 2 || t.Transport == "tls" {
+		return false
+	}
+	t.turn = (t.turn + 1) % len(t.addrs)
+	return true
 }
 
 // introduce decides what address of ours the trunk is told: the advertised one, the one that we listen at, or the one
@@ -145,7 +189,7 @@ func (t *trunk) reachedFrom() netip.Addr {
 	addrs := t.addrs
 	t.mu.Unlock()
 	for _, a := range addrs {
-		conn, err := net.Dial("udp", netip.AddrPortFrom(a, uint16(t.port())).String())
+		conn, err := net.Dial("udp", a.String())
 		if err != nil {
 			continue
 		}
@@ -199,11 +243,8 @@ func (t *trunk) keepAlive() {
 	if !t.Register && !t.NAT || t.Transport != "udp" {
 		return
 	}
-	t.mu.Lock()
-	addrs := t.addrs
-	t.mu.Unlock()
-	if len(addrs) > 0 {
-		_, _ = t.line.udp.WriteTo([]byte("\r\n\r\n"), net.UDPAddrFromAddrPort(netip.AddrPortFrom(addrs[0], uint16(t.port()))))
+	if to, err := netip.ParseAddrPort(t.first()); err == nil {
+		_, _ = t.line.udp.WriteTo([]byte("\r\n\r\n"), net.UDPAddrFromAddrPort(to))
 	}
 }
 
