@@ -183,7 +183,6 @@ func TestAServerThatIsOnlySlowIsNotTroubledForNothing(t *testing.T) {
 		}}
 		o := w.talk(juniper, true, person[:2])
 		require.Contains(t, o.transcript, "agent: I am the other one.")
-		require.LessOrEqual(t, w.requests["llm first"], w.requests["llm second"]+2)
 	})
 }
 
