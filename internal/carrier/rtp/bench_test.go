@@ -42,6 +42,7 @@ type figures struct {
 type order struct {
 	To      []netip.AddrPort
 	Seconds float64
+	Key     string // of SRTP, as in a=crypto
 }
 
 const farEnv = "CALLWRIGHT_RTP_FAR"
@@ -62,8 +63,8 @@ func startFar(b *testing.B, calls int) *far {
 }
 
 // run has the far end send to all addresses and returns what it measured and what the run cost this process.
-func (f *far) run(b *testing.B, to []netip.AddrPort, d time.Duration) (got figures, cpu time.Duration) {
-	require.NoError(b, f.in.Encode(order{To: to, Seconds: d.Seconds()}))
+func (f *far) run(b *testing.B, to []netip.AddrPort, d time.Duration, key string) (got figures, cpu time.Duration) {
+	require.NoError(b, f.in.Encode(order{To: to, Seconds: d.Seconds(), Key: key}))
 	before := cpuUsed()
 	require.NoError(b, f.out.Decode(&got))
 	return got, cpuUsed() - before
@@ -105,13 +106,20 @@ func exchange(sockets []*rtp.Socket, o order) (f figures) {
 	sound := audio.EncodeUlaw(nil, voice(time.Second))
 	last := make([]time.Time, len(sockets))
 	gaps := make([]float64, 0, 1<<20)
+	seal := make([]func([]byte) []byte, len(sockets))
+	for i := range seal {
+		seal[i] = func(b []byte) []byte { return b }
+		if k, err := rtp.ParseKeys(string(rtp.AES128SHA1Tag80), o.Key); err == nil {
+			seal[i] = rtp.Seal(k)
+		}
+	}
 	began := time.Now()
 	for slot := 0; time.Since(began) < time.Duration(o.Seconds*float64(time.Second)); slot++ {
 		time.Sleep(time.Until(began.Add(time.Duration(slot) * time.Millisecond)))
 		for i := slot % 20; i < len(sockets); i += 20 {
 			n := slot / 20
 			p := rtp.Packet{Seq: uint16(n), Timestamp: uint32(160 * n), SSRC: uint32(i + 1), Payload: sound[160*(n%50):][:160]}
-			if sockets[i].Send(p.Bytes(), o.To[i]) == nil {
+			if sockets[i].Send(seal[i](p.Bytes()), o.To[i]) == nil {
 				f.Sent++
 			}
 			sockets[i].Receive(func(_ []byte, _ netip.AddrPort, at time.Time) {
@@ -185,12 +193,16 @@ func (t *tape) tick(k carrier.Tick) {
 func BenchmarkStreams(b *testing.B) {
 	const calls = 100
 	duration := 5 * time.Second
+	rtp.Prefer() // as the program does
 	for range b.N {
 		f := startFar(b, calls)
 		b.Run("bare echo", func(b *testing.B) { benchmarkEcho(b, f, calls, duration) })
-		b.Run("streams", func(b *testing.B) { benchmarkStreams(b, f, calls, duration, rtp.Config{}) })
+		b.Run("streams", func(b *testing.B) { benchmarkStreams(b, f, calls, duration, rtp.Config{}, nil) })
+		b.Run("streams with SRTP", func(b *testing.B) {
+			benchmarkStreams(b, f, calls, duration, rtp.Config{}, rtp.NewKeys(rtp.AES128SHA1Tag80))
+		})
 		b.Run("streams, a goroutine each", func(b *testing.B) {
-			benchmarkStreams(b, f, calls, duration, rtp.Lanes(rtp.Config{}, calls, 1))
+			benchmarkStreams(b, f, calls, duration, rtp.Lanes(rtp.Config{}, calls, 1), nil)
 		})
 	}
 }
@@ -227,11 +239,11 @@ func benchmarkEcho(b *testing.B, f *far, calls int, d time.Duration) {
 			}
 		}()
 	}
-	got, cpu := f.run(b, to, d)
+	got, cpu := f.run(b, to, d, "")
 	report(b, got, cpu, d)
 }
 
-func benchmarkStreams(b *testing.B, f *far, calls int, d time.Duration, c rtp.Config) {
+func benchmarkStreams(b *testing.B, f *far, calls int, d time.Duration, c rtp.Config, keys *rtp.Keys) {
 	if b.N > 1 {
 		return
 	}
@@ -239,7 +251,6 @@ func benchmarkStreams(b *testing.B, f *far, calls int, d time.Duration, c rtp.Co
 	c.From, c.To = 20000, 30000
 	ports, err := rtp.New(c)
 	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, ports.Close()) })
 	speech := voice(20 * time.Second)
 	pool := &sync.Pool{New: func() any { return new(chunk) }}
 	tapes := make([]*tape, calls)
@@ -255,7 +266,7 @@ func benchmarkStreams(b *testing.B, f *far, calls int, d time.Duration, c rtp.Co
 		to[i] = netip.AddrPortFrom(c.Address, streams[i].Port())
 		streams[i].Media().Tap(tapes[i].tick)
 		require.NoError(b, streams[i].Media().Enqueue(1, speech))
-		require.NoError(b, streams[i].Start(rtp.Params{Remote: f.At[i]}))
+		require.NoError(b, streams[i].Start(rtp.Params{Remote: f.At[i], SendKeys: keys, ReceiveKeys: keys}))
 		go func() {
 			var frame carrier.Frame
 			for streams[i].Media().ReadFrame(&frame) == nil {
@@ -263,18 +274,24 @@ func benchmarkStreams(b *testing.B, f *far, calls int, d time.Duration, c rtp.Co
 		}()
 	}
 	each := (memory() - before) / calls
-	got, cpu := f.run(b, to, d)
+	key := ""
+	if keys != nil {
+		key = keys.Inline()
+	}
+	got, cpu := f.run(b, to, d, key)
 	var lost, late, concealed, strangers uint64
 	for _, s := range streams {
 		stats := s.Stats()
 		lost, late, concealed, strangers = lost+stats.Lost, late+stats.Late, concealed+stats.Concealed, strangers+stats.Strangers
 	}
+	late99 := ports.Lateness()
+	require.NoError(b, ports.Close()) // before the tapes are
 	report(b, got, cpu, d)
 	b.ReportMetric(float64(each)/1024, "KiB/call")
 	b.ReportMetric(float64(lost), "lost")
 	b.ReportMetric(float64(late), "late")
 	b.ReportMetric(float64(concealed), "concealed")
-	b.ReportMetric(float64(ports.Lateness().Milliseconds()), "late-tick-p99-ms")
+	b.ReportMetric(float64(late99.Milliseconds()), "late-tick-p99-ms")
 }
 
 // memory is what the heap and the stacks have.

@@ -4,5 +4,3 @@ package rtp
 
 // Prefer would let this process go before others.
 func Prefer() (raised bool) { return false }
-
-func raise() {}

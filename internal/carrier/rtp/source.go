@@ -35,9 +35,13 @@ type source struct {
 	}
 }
 
-// open takes what signalling says of the source. The lock falls only when the address changed.
+// open takes what signalling says of the source. The lock falls only when the address changed; where there is none yet the
+// time for it begins anew.
 func (s *source) open(sdp netip.AddrPort, nat bool, at time.Duration) {
 	if s.sdp == sdp && s.nat == nat {
+		if !s.locked { // nobody was heard yet, such as in a call that was answered on hold
+			s.opened = at
+		}
 		return
 	}
 	*s = source{sdp: sdp, nat: nat, opened: at}

@@ -210,6 +210,18 @@ func TestLatch(t *testing.T) {
 			require.LessOrEqual(t, c.s.Stats().Lost, uint64(2))
 		})
 	})
+	t.Run("a call that was answered on hold is latched when it is taken back", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			hold := nat
+			hold.Direction = rtp.Inactive
+			c := answered(t, hold)
+			wait(time.Minute)
+			require.NoError(t, c.s.Update(nat))
+			c.both(25)
+			c.hearsFriend(t)
+			require.Equal(t, there, c.s.Stats().From)
+		})
+	})
 	t.Run("an update with another address opens it, one with the same does not", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			c := answered(t, params())
