@@ -168,6 +168,39 @@ func TestANumberThatIsKnownTakesItsNewestContact(t *testing.T) {
 	})
 }
 
+// What is sent again refreshes who is there, all of it in a few statements, and touches nothing else.
+func TestManyKnownContactsAreRefreshed(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, db *store.DB) {
+		r := newRig(t, db, campaign.Input{})
+		_, err := contact.CreateField(r.ctx, db, contact.Field{Key: new("n"), Type: new("number")})
+		require.NoError(t, err)
+		request := func(times int) (q campaign.Request) {
+			for i := range 1500 {
+				e := entry(fmt.Sprintf("+1555123%04d", i), map[string]string{"n": fmt.Sprint(i * times)})
+				e.FirstName, e.CustomFields = new(fmt.Sprintf("Name %d", times)), json.RawMessage(fmt.Sprintf(`{"n":%d,"no":1}`, i*times))
+				q.Contacts = append(q.Contacts, e)
+			}
+			return q
+		}
+		require.Len(t, r.enroll(request(1)).Added, 1500)
+		before := db.Ent().Contact.Query().Order(ent.Asc("id")).AllX(r.ctx)
+		out := r.enroll(request(2))
+		require.Empty(t, out.Added)
+		require.Len(t, out.FieldWarnings, 1500)
+		after := db.Ent().Contact.Query().Order(ent.Asc("id")).AllX(r.ctx)
+		require.Len(t, after, 1500)
+		for i, c := range after {
+			require.JSONEq(t, fmt.Sprintf(`{"n":%d}`, 2*i), string(c.CustomFields))
+			require.Equal(t, []any{"Name 1", before[i].ID, before[i].Phone, before[i].Status, before[i].CreatedAt},
+				[]any{*c.FirstName, c.ID, c.Phone, c.Status, c.CreatedAt})
+			require.Equal(t, i != 0, c.UpdatedAt.After(before[i].UpdatedAt), "who has the same values is left alone")
+		}
+		for i, e := range r.enrollments() {
+			require.Equal(t, fmt.Sprint(2*i), e.Variables["n"])
+		}
+	})
+}
+
 func TestARequestIsEnrolledWholeOrNotAtAll(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, db *store.DB) {
 		r := newRig(t, db, campaign.Input{})

@@ -56,7 +56,7 @@ func TestListsFilterAndOrderContacts(t *testing.T) {
 			`{"custom_fields":{"path":["age"],"equals":"40"}}`:                                "",
 			`{"custom_fields":{"path":["vip"],"equals":true}}`:                                "1",
 			`{"custom_fields":{"path":["vip"],"equals":null}}`:                                "32",
-			`{"OR":[{"first_name":"bob"},{"custom_fields":{"path":"city","equals":"Köln"}}]}`: "21",
+			`{"OR":[{"first_name":"bob"},{"custom_fields":{"path":["city"],"equals":"Köln"}}]}`: "21",
 		} {
 			p, err := contact.List(ctx, db.Ent(), contact.Query{Where: where})
 			require.NoError(t, err, where)

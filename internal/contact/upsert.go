@@ -1,8 +1,10 @@
 package contact
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -41,6 +43,7 @@ func Upsert(ctx context.Context, tx *store.Tx, inputs []Input, duplicates bool) 
 		}
 	}
 	out := make([]Upserted, len(inputs))
+	changed := map[uuid.UUID]*ent.Contact{}
 	made := map[string]*draft{}
 	var drafts []*draft
 	for i, in := range inputs {
@@ -49,11 +52,15 @@ func Upsert(ctx context.Context, tx *store.Tx, inputs []Input, duplicates bool) 
 		d := made[*in.Phone]
 		if there && !duplicates {
 			out[i].ID, out[i].Matches = m.newest.ID, m.count
-			m.newest, out[i].Warnings, err = refresh(ctx, tx, defs, m.newest, Input{CustomFields: in.CustomFields})
+			values, dropped, err := merge(defs, m.newest.CustomFields, in.CustomFields)
 			if err != nil {
 				return nil, err
 			}
-			known[*in.Phone] = m
+			out[i].Warnings = dropped
+			if len(in.CustomFields) > 0 && string(values) != string(encode(m.newest.CustomFields)) {
+				m.newest.CustomFields = values
+				changed[m.newest.ID] = m.newest
+			}
 			continue
 		}
 		if d == nil || duplicates {
@@ -66,7 +73,30 @@ func Upsert(ctx context.Context, tx *store.Tx, inputs []Input, duplicates bool) 
 			return nil, err
 		}
 	}
+	if err := rewrite(ctx, tx, changed); err != nil {
+		return nil, err
+	}
 	return out, insert(ctx, tx, drafts)
+}
+
+// rewrite writes the values of many contacts that are there.
+func rewrite(ctx context.Context, tx *store.Tx, changed map[uuid.UUID]*ent.Contact) error {
+	ids := slices.SortedFunc(maps.Keys(changed), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	now := store.Now()
+	for part := range slices.Chunk(ids, 1000) {
+		rows := make([]*ent.ContactCreate, len(part))
+		for i, id := range part {
+			row := changed[id]
+			rows[i] = tx.Contact.Create().SetID(id).SetWorkspaceID(row.WorkspaceID).SetPhone(row.Phone).
+				SetCustomFields(row.CustomFields).SetUpdatedAt(now)
+		}
+		err := tx.Contact.CreateBulk(rows...).OnConflictColumns(contact.FieldWorkspaceID, contact.FieldID).
+			Update(func(u *ent.ContactUpsert) { u.UpdateCustomFields().UpdateUpdatedAt() }).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // match is who has a phone.
