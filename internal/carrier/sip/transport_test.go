@@ -186,3 +186,13 @@ func TestParseTrunk(t *testing.T) {
 		require.NotContains(t, err.Error(), "hush")
 	}
 }
+
+func TestATrunkByName(t *testing.T) {
+	t.Parallel()
+	peer := siptest.StartSipp(t, "testdata/uas_answer.xml", "")
+	l := open(t, nil, fmt.Sprintf("sip://localhost:%d?from=%%2B15005550100&plus=no", peer.Port))
+	require.NoError(t, l.must().Hangup(t.Context(), carrier.CauseNormal))
+	peer.Wait()
+	require.NotContains(t, peer.Trace(), "INVITE sip:+")
+	require.Contains(t, peer.Trace(), "INVITE sip:15005550199@localhost")
+}
