@@ -160,3 +160,26 @@ func TestStrangersOnALiveCall(t *testing.T) {
 	require.Zero(t, longest(caller, 1900))
 	require.GreaterOrEqual(t, longest(heardBy(t, phone), 1000), 2400*time.Millisecond, "and the telephone heard us all the time")
 }
+
+// A call whose other side never sends any sound ends after half a minute, with a BYE. It takes that long, so it runs only
+// in soaks (CALLWRIGHT_SOAK).
+func TestNoSoundEndsTheCall(t *testing.T) {
+	if os.Getenv("CALLWRIGHT_SOAK") == "" {
+		t.Skip("takes half a minute; set CALLWRIGHT_SOAK")
+	}
+	l, peer := called(t, "uas_answer", nil)
+	leg := l.must()
+	began := time.Now()
+	go func() {
+		var f carrier.Frame
+		for leg.Media().ReadFrame(&f) == nil {
+		}
+	}()
+	stalled := event(t, leg, carrier.EventMediaStalled)
+	require.Equal(t, 5*time.Second, stalled.At)
+	e := ended(t, leg)
+	require.Equal(t, carrier.ReasonMediaTimeout, e.Reason)
+	require.Equal(t, carrier.ClassIndeterminate, e.Class)
+	require.InDelta(t, 30, time.Since(began).Seconds(), 2)
+	peer.Wait()
+}
