@@ -9,7 +9,7 @@ import (
 	"github.com/callwright/callwright/internal/carrier"
 )
 
-// refusal is what a final answer to our INVITE means (CONTRACT.md §2 and the table of ended reasons in the API reference).
+// refusal is what a final answer to our INVITE means (README, Real telephones).
 func refusal(code int, retryAfter time.Duration) *carrier.Ended {
 	e := &carrier.Ended{Class: carrier.ClassClient, Code: code, RetryAfter: retryAfter}
 	switch {
