@@ -100,7 +100,7 @@ func (c *Cutter) end() int {
 		switch {
 		case strings.ContainsRune("。！？।", r), r == '\n' && i > start:
 			return end
-		case follows && strings.ContainsRune(sentenceMarks, r) && (end-start > 20 || !c.spoken && end-start > 5):
+		case follows && strings.ContainsRune(sentenceMarks, r) && (end-start > 20 || !c.spoken && end-start >= 5):
 			return end
 		case follows && !c.spoken && strings.ContainsRune(",;:–—", r) && end-start >= firstClause:
 			return end
