@@ -17,16 +17,28 @@ func newConn(list []around, s *grpc.Server, register func(grpc.ServiceRegistrar)
 	c.WithServerUnaryInterceptor(unary(list))
 	c.WithServerStreamInterceptor(stream(list))
 	c.WithCloner(cloner{})
+	d := &direct{chain: unary(list)}
 	if register != nil {
-		register(both{s, &c})
+		register(all{s, &c, d})
 	}
-	return patient{&c}
+	return patient{&c, d}
 }
 
 // patient gives streams whose one request can be sent although the server has answered already: whoever calls
 // grpc.ClientStream.SendMsg for a method without client streaming is promised nil then, and reads the status from
 // RecvMsg. The channel returns io.EOF, which generated clients pass on in place of the status.
-type patient struct{ *inprocgrpc.Channel }
+type patient struct {
+	*inprocgrpc.Channel
+	direct *direct
+}
+
+// Invoke makes a unary call.
+func (p patient) Invoke(ctx context.Context, method string, in, out any, opts ...grpc.CallOption) error {
+	if served, err := p.direct.invoke(ctx, method, in, out, opts); served {
+		return err
+	}
+	return p.Channel.Invoke(ctx, method, in, out, opts...)
+}
 
 func (p patient) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := p.Channel.NewStream(ctx, desc, method, opts...)
@@ -45,12 +57,13 @@ func (s oneRequest) SendMsg(m any) error {
 	return nil
 }
 
-// both registers a service twice.
-type both struct{ a, b grpc.ServiceRegistrar }
+// all registers a service with each.
+type all []grpc.ServiceRegistrar
 
-func (r both) RegisterService(desc *grpc.ServiceDesc, impl any) {
-	r.a.RegisterService(desc, impl)
-	r.b.RegisterService(desc, impl)
+func (r all) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	for _, one := range r {
+		one.RegisterService(desc, impl)
+	}
 }
 
 // cloner copies messages between the two sides of an in-process call, neither of which may see the other's changes. The
