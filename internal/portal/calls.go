@@ -193,13 +193,17 @@ func turnStart(t *callwrightv1.Turn) time.Duration {
 	return time.Duration(t.GetStartMs()) * time.Millisecond
 }
 
-// other is the party that is not the agent: its name where it is a contact, else its number.
-func other(c *callwrightv1.Call, names map[string]string) string {
-	number := c.GetTo()
+// party is the number of who is not the agent.
+func party(c *callwrightv1.Call) string {
 	if c.GetDirection() == callwrightv1.Direction_DIRECTION_INBOUND {
-		number = c.GetFrom()
+		return c.GetFrom()
 	}
-	return orText(names[c.GetContactId()], number, "Somebody")
+	return c.GetTo()
+}
+
+// other is who is not the agent: a contact's name, else the number.
+func other(c *callwrightv1.Call, names map[string]string) string {
+	return orText(names[c.GetContactId()], names[party(c)], party(c), "Somebody")
 }
 
 // headline is a call as a sentence: who called whom.
@@ -236,6 +240,9 @@ func deliveryTone(d *callwrightv1.WebhookDelivery) (tone, answer string) {
 	}
 	if n := len(d.GetAttempts()); n > 0 {
 		last := d.GetAttempts()[n-1]
+		if tone != "good" {
+			tone = "bad"
+		}
 		if last.HttpStatus != nil {
 			return tone, fmt.Sprint(last.GetHttpStatus())
 		}
