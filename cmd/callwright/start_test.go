@@ -3,12 +3,14 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,15 +18,38 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// built is the program as make build makes it, but for its version.
+// built is the program as make build makes it, but for its version. It is built once for all tests.
 func built(t testing.TB) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "callwright")
+	program, err := build()
+	require.NoError(t, err)
+	return program
+}
+
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "callwright-test-")
+	if err != nil {
+		return "", err
+	}
+	builtIn = dir
+	program := filepath.Join(dir, "callwright")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
-	return program
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return program, nil
+})
+
+// builtIn is the directory of the built program, removed after all tests.
+var builtIn string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if builtIn != "" {
+		_ = os.RemoveAll(builtIn)
+	}
+	os.Exit(code)
 }
 
 // process is a running program and what it said on its first line.
