@@ -133,6 +133,8 @@ type enrolling struct {
 	// added are the new enrollments; at says where a contact's stands.
 	added []planned
 	at    map[uuid.UUID]int
+	// again are the phones of contacts that were enrolled before.
+	again []string
 	// there are the contacts that were enrolled before, refreshed those of them that get variables.
 	there     map[uuid.UUID]*ent.Enrollment
 	refreshed map[uuid.UUID]map[string]string
@@ -210,6 +212,7 @@ func (p *enrolling) readEnrolled(ctx context.Context, ids []uuid.UUID, upserted 
 // add enrolls a contact, or refreshes the variables of its enrollment. It reports whether it was new.
 func (p *enrolling) add(id uuid.UUID, phone string, vars map[string]string) bool {
 	if e := p.there[id]; e != nil {
+		p.again = append(p.again, phone)
 		if len(vars) > 0 && !maps.Equal(vars, e.Variables) {
 			p.refreshed[id] = vars
 		}
@@ -248,6 +251,17 @@ func (p *enrolling) write(ctx context.Context) error {
 	if p.campaign.AgentID != nil {
 		if from, err = call.From(ctx, p.tx.Client, *p.campaign.AgentID); err != nil {
 			return err
+		}
+	}
+	if len(p.added) == 0 { // the calls of this request are those that wait already
+		for i, number := range p.again {
+			at, err := times.from(schedule.begin(now), number)
+			if err != nil {
+				return err
+			}
+			if i == 0 || at.Before(p.out.ScheduledTime) {
+				p.out.ScheduledTime = at
+			}
 		}
 	}
 	for i, e := range p.added {

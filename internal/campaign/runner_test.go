@@ -307,6 +307,8 @@ func TestQuietHoursAndFullWindowsDeferCalls(t *testing.T) {
 		out := r.enroll(campaign.Request{Contacts: []campaign.Entry{entry(first, nil)}})
 		opens := time.Date(now.Year(), now.Month(), now.Day()+3, 0, 0, 0, 0, time.UTC)
 		require.Equal(t, []any{call.StatusScheduled, opens}, []any{out.Status, out.ScheduledTime})
+		out = r.enroll(campaign.Request{Contacts: []campaign.Entry{entry(first, nil)}})
+		require.Equal(t, []any{call.StatusScheduled, opens}, []any{out.Status, out.ScheduledTime}, "who is enrolled waits for the same time")
 		r.due() // also when the runner looks too early
 		r.rounds()
 		require.Nil(t, r.claim())
