@@ -40,6 +40,8 @@ var (
 	NamedIn    = namedIn
 	Locs       = locs
 	Clip       = clip
+	Company    = company
+	AgentName  = agentName
 )
 
 // Admitted are the addresses that a frontier takes in, best first.

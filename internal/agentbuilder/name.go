@@ -74,32 +74,46 @@ func titleName(site *Site, domain string) string {
 	if len(site.Pages) == 0 {
 		return ""
 	}
-	best := ""
+	best, shared := "", 0
 	for _, part := range titleParts.Split(site.Pages[0].Title, -1) {
 		part = strings.TrimSpace(welcome.ReplaceAllString(strings.TrimSpace(part), ""))
-		if part == "" || common[strings.ToLower(part)] {
+		if letters(part) == "" || common[strings.ToLower(part)] {
 			continue
 		}
 		if d := letters(domain); d != "" && (letters(part) == d || strings.HasPrefix(d, letters(part)) && len(letters(part)) > 3) {
 			return part
 		}
-		if best == "" || len(words(part)) < len(words(best)) {
-			best = part
+		n := site.titled(part)
+		if best == "" || n > shared || n == shared && len(words(part)) < len(words(best)) {
+			best, shared = part, n
 		}
 	}
 	return best
 }
 
+// titled counts the pages whose title has the text: a company's name is in many, a page's own in one.
+func (s *Site) titled(text string) (n int) {
+	for _, p := range s.Pages {
+		if strings.Contains(letters(p.Title), letters(text)) {
+			n++
+		}
+	}
+	return n
+}
+
 var (
 	welcome = regexp.MustCompile(`(?i)^(welcome to|willkommen (bei|im|in der)|bienvenue (chez|à)|bienvenidos a|home of)\s+`)
 	common  = map[string]bool{"home": true, "homepage": true, "home page": true, "start": true, "startseite": true, "welcome": true,
-		"willkommen": true, "accueil": true, "inicio": true, "index": true, "official site": true, "official website": true}
+		"willkommen": true, "accueil": true, "inicio": true, "index": true, "official site": true, "official website": true,
+		"about": true, "about us": true, "contact": true, "contact us": true, "services": true, "our services": true, "products": true,
+		"opening hours": true, "prices": true, "pricing": true, "menu": true, "faq": true, "news": true, "blog": true, "kontakt": true,
+		"über uns": true, "leistungen": true, "preise": true, "contacto": true, "servicios": true}
 )
 
 var named = []*regexp.Regexp{
 	regexp.MustCompile(`(?:[Cc]alled|[Nn]amed|[Nn]ame is|namens|heißt|llamad[ao]|appelée?)\s+["“„«']?([\p{Lu}\d][\p{L}\d'’&-]*(?:\s+(?:[\p{Lu}\d&][\p{L}\d'’&-]*|and|of|the|und|de|la)){0,5})`),
 	regexp.MustCompile(`["“„«]([\p{Lu}\d][^"”“»\n]{1,58})["”“»]`),
-	regexp.MustCompile(`(?:\b[Ff]or|\b[Aa]t|\b[Oo]f|\b[Ff]rom|\b[Ww]e are|\b[Ii] run|\b[Bb]ei|\b[Ff]ür|\b[Cc]hez|\b[Pp]our|\b[Pp]ara|\b[Ww]ir sind|[Cc]ompany:|[Bb]usiness:)\s+(?:the\s+|a\s+)?(\p{Lu}[\p{L}\d'’&-]*(?:\s+(?:[\p{Lu}\d&][\p{L}\d'’&-]*|and|of|the|und|de|la)){0,5})`),
+	regexp.MustCompile(`(?:\b[Ff]or|\b[Aa]t|\b[Oo]f|\b[Ff]rom|\b[Ww]e are|\b[Ii] run|\b[Bb]ei|\b[Ff]ür|\b[Cc]hez|\b[Pp]our|\b[Pp]ara|\b[Ww]ir sind|\b[Cc]ompany[:,]?|\b[Bb]usiness[:,]?|\b[Ff]irma[:,]?|\b[Ee]mpresa[:,]?)\s+(?:(?:the|a|die|der|das|den|dem|la|le|les|el|los|las|il|het|de)\s+)?(\p{Lu}[\p{L}\d'’&-]*(?:\s+(?:[\p{Lu}\d&][\p{L}\d'’&-]*|and|of|the|und|de|la)){0,5})`),
 }
 
 // trailing are words that a name does not end with.
@@ -120,7 +134,7 @@ func namedIn(instructions string) string {
 
 var notNames = map[string]bool{"i": true, "we": true, "our": true, "my": true, "english": true, "german": true, "french": true,
 	"spanish": true, "monday": true, "tuesday": true, "wednesday": true, "thursday": true, "friday": true, "saturday": true,
-	"sunday": true, "customers": true, "callers": true, "deutsch": true, "ai": true}
+	"sunday": true, "customers": true, "kunden": true, "anrufer": true, "gäste": true, "patienten": true, "callers": true, "deutsch": true, "ai": true}
 
 // agentName is derived from the site's domain or from the instructions. spec: Agent builder job.
 func agentName(site *Site, instructions, firm string) string {
@@ -137,13 +151,15 @@ func agentName(site *Site, instructions, firm string) string {
 }
 
 var (
-	request = regexp.MustCompile(`(?i)^(please\s+)?(create|make|build|set up|write|i (need|want)|we (need|want))\s+(me\s+|us\s+)?(an?\s+|the\s+)?(\w+\s+)?(agent|assistant|receptionist|bot)\s*(that|who|which|to|for)?\s*`)
-	clause  = regexp.MustCompile(`[.,;:!?\n]|\s(and|und|et|y|e)\s`)
+	request  = regexp.MustCompile(`(?i)^(please\s+)?((create|make|build|set up|write|i (need|want)|we (need|want)|you are)\s+)?(me\s+|us\s+)?(an?\s+|the\s+)?(\w+\s+)?(agent|assistant|receptionist|bot)\b\s*(that|who|which|to|for)?\s*((my|our|an?|the)\s+)?`)
+	variable = regexp.MustCompile(`\{\{[^{}]*\}\}|[{}]`)
+	clause   = regexp.MustCompile(`[.,;:!?\n]|\s(and|und|et|y|e)\s`)
 )
 
 // task is what the instructions ask for first, as a name: "Take orders and be brief." is Take Orders.
 func task(instructions string) string {
-	text := request.ReplaceAllString(strings.TrimSpace(instructions), "")
+	text := variable.ReplaceAllString(strings.TrimSpace(instructions), " ")
+	text = strings.TrimSpace(request.ReplaceAllString(text, ""))
 	if at := clause.FindStringIndex(text); at != nil {
 		text = text[:at[0]]
 	}

@@ -86,15 +86,45 @@ func TestNamesComeFromDomainsAndInstructions(t *testing.T) {
 		require.Equal(t, want, agentbuilder.DomainName(address), address)
 	}
 	for text, want := range map[string]string{
-		"Create a receptionist for Harbor Dental that books cleanings.": "Harbor Dental",
-		"My shop is called Wool & Needle. Be brief.":                    "Wool & Needle",
-		`An agent for "The Green Door", a small hotel.`:                 "The Green Door",
-		"We are Smith and Sons, plumbers in Leeds.":                     "Smith and Sons",
-		"Wir sind Bäckerei Sommer und backen selbst.":                   "Bäckerei Sommer",
-		"take orders and be friendly":                                   "",
-		"Speak English. Open on Monday.":                                "",
+		"Create a receptionist for Harbor Dental that books cleanings.":                  "Harbor Dental",
+		"My shop is called Wool & Needle. Be brief.":                                     "Wool & Needle",
+		`An agent for "The Green Door", a small hotel.`:                                  "The Green Door",
+		"We are Smith and Sons, plumbers in Leeds.":                                      "Smith and Sons",
+		"Wir sind Bäckerei Sommer und backen selbst.":                                    "Bäckerei Sommer",
+		"An agent for my plumbing company, Smith & Sons Plumbing, that qualifies leads.": "Smith & Sons Plumbing",
+		"Beantworte Anrufe für die Bäckerei Müller und nimm Bestellungen auf.":           "Bäckerei Müller",
+		"Atienda llamadas para la Clínica Dental Sonrisas y agende citas.":               "Clínica Dental Sonrisas",
+		"Beantworte die Fragen für die Kunden.":                                          "",
+		"take orders and be friendly":                                                    "",
+		"Speak English. Open on Monday.":                                                 "",
 	} {
 		require.Equal(t, want, agentbuilder.NamedIn(text), text)
+	}
+	for text, want := range map[string]string{
+		"Sell solar panels {{var.discount}} to homeowners.": "Sell Solar Panels To Assistant",
+		"An agent for my plumbing business.":                "Plumbing Business Assistant",
+		"You are a friendly receptionist who books rooms.":  "Books Rooms Assistant",
+		"{{var.x}}": "Assistant",
+	} {
+		require.Equal(t, want, agentbuilder.AgentName(nil, text, ""), text)
+	}
+}
+
+func TestTheCompanyIsInTheTitlesOfManyPages(t *testing.T) {
+	site := func(titles ...string) *agentbuilder.Site {
+		s := &agentbuilder.Site{URL: "http://127.0.0.1:8080/x"}
+		for _, title := range titles {
+			s.Pages = append(s.Pages, agentbuilder.Page{Title: title})
+		}
+		return s
+	}
+	for want, s := range map[string]*agentbuilder.Site{
+		"Harbor Dental Clinic": site("Implants - Harbor Dental Clinic", "Harbor Dental Clinic | Family dentist in Portsmouth", "Opening hours"),
+		"Radhaus":              site("Services | Radhaus"),
+		"Bella":                site("— | Bella", "Menu"),
+		"Acme":                 site("Contact us"),
+	} {
+		require.Equal(t, want, agentbuilder.Company(s, "", "Acme"), s.Pages[0].Title)
 	}
 }
 

@@ -204,8 +204,12 @@ func (w *Worker) write(ctx context.Context, row *ent.AgentBuild) error {
 // compose asks the model, or does without one. The error is a *failure, or that of ctx.
 func (w *Worker) compose(ctx context.Context, s *source) (*written, error) {
 	if w.Model == nil {
-		return s.orNothing("No language model is set, so the built-in writer made this agent from what the site says for machines, " +
-			"its headings and your instructions. Read it over before its first call.")
+		from := "your instructions"
+		if s.site != nil {
+			from = "what the site says for machines, its headings and your instructions"
+		}
+		return s.orNothing("No language model is set, so the built-in writer made this agent from " + from +
+			". Read it over before its first call.")
 	}
 	for try := 1; ; try++ {
 		timed, cancel := context.WithTimeout(ctx, modelTime)
@@ -221,7 +225,7 @@ func (w *Worker) compose(ctx context.Context, s *source) (*written, error) {
 		}
 		w.Log.WarnContext(ctx, "the model wrote no agent", "try", try, "error", err)
 		if try == modelTries {
-			return s.orNothing(fmt.Sprintf("The language model %s did not answer, so the built-in writer made this agent. "+
+			return s.orNothing(fmt.Sprintf("The language model %s gave no answer that could be used, so the built-in writer made this agent. "+
 				"Read it over before its first call, or submit the job again.", w.Model.Model()))
 		}
 	}

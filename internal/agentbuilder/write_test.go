@@ -94,7 +94,7 @@ func TestAModelThatFailsTwiceIsReplaced(t *testing.T) {
 		r.made(t, row)
 		require.Equal(t, 2, tries)
 		require.Equal(t, agentbuilder.Builtin, row.Writer)
-		require.Contains(t, row.Note, "The language model test-model did not answer")
+		require.Contains(t, row.Note, "The language model test-model gave no answer that could be used")
 
 		tries = 0
 		m.answer = func(openai.Prompt) (string, error) {

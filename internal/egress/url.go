@@ -38,7 +38,13 @@ func (c *Client) checkURL(p Purpose, u *url.URL) error {
 	case u.Hostname() == "":
 		return errors.New("must name a host, as in https://example.com/path")
 	case u.User != nil:
-		return errors.New("must not hold a user name or password; use a header instead")
+		if p == Webhook {
+			return errors.New("must not hold a user name or password; use a header instead")
+		}
+		return errors.New("must not hold a user name or password")
+	}
+	if err := c.checkHost(u.Hostname()); err != nil {
+		return err
 	}
 	if port := u.Port(); port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
@@ -46,7 +52,7 @@ func (c *Client) checkURL(p Purpose, u *url.URL) error {
 			return errors.New("has a port that is not allowed")
 		}
 	}
-	return c.checkHost(u.Hostname())
+	return nil
 }
 
 var (

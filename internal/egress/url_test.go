@@ -43,6 +43,7 @@ func TestAnAddressIsJudgedWhenItIsSubmitted(t *testing.T) {
 		"a public address in decimal":  {strict, egress.Webhook, "https://134744072/", "must spell its IP address as 8.8.8.8"},
 		"loopback in decimal":          {strict, egress.Webhook, "https://2130706433/", "must lead to a public host"},
 		"metadata":                     {strict, egress.Crawl, "http://169.254.169.254/latest", "must lead to a public host"},
+		"loopback on a port":           {strict, egress.Crawl, "http://127.0.0.1:18301/", "must lead to a public host"},
 		"a name of this machine":       {strict, egress.Crawl, "http://LOCALHOST./", "must lead to a public host"},
 		"a name of a private network":  {strict, egress.Crawl, "http://db.internal/", "must lead to a public host"},
 		"a single word":                {strict, egress.Crawl, "http://intranet/", "must lead to a public host"},
@@ -51,7 +52,7 @@ func TestAnAddressIsJudgedWhenItIsSubmitted(t *testing.T) {
 		"development in a network":     {open, egress.Crawl, "http://192.168.1.5:81/", ""},
 		"metadata in development":      {open, egress.Crawl, "http://169.254.169.254/", "must lead to a public host"},
 		"a file in development":        {open, egress.Crawl, "file:///etc/passwd", "must start with"},
-		"a password in development":    {open, egress.Crawl, "http://a:b@localhost/", "use a header instead"},
+		"a password in development":    {open, egress.Crawl, "http://a:b@localhost/", "must not hold a user name or password"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
