@@ -147,8 +147,10 @@ func TestPlans(t *testing.T) {
 			in.run(t, "workspace", "plan", f.WorkspaceID.String(), "--file", file))
 
 		require.Contains(t, in.refused(t, "workspace", "plan", uuid.NewString(), "--file", file), "no such workspace")
-		require.Contains(t, in.refused(t, "workspace", "plan", "7", "--file", file), "invalid UUID")
+		require.Contains(t, in.refused(t, "workspace", "plan", "7", "--file", file), `"7" is not an id such as`)
 		require.Contains(t, in.refused(t, "workspace", "plan", f.WorkspaceID.String(), "--file", file+"x"), "no such file")
+		write("")
+		require.Contains(t, in.refused(t, "workspace", "plan", f.WorkspaceID.String(), "--file", file), "the file is empty")
 		write(`{"windows":[{"key":"calls_per_week","limit":3}]}`)
 		require.Contains(t, in.refused(t, "workspace", "plan", f.WorkspaceID.String(), "--file", file), "calls_per_week")
 		require.Contains(t, in.refused(t, "workspace", "create", "--name", "A", "--plan", file), "calls_per_week")
@@ -177,7 +179,7 @@ func TestKeysAndUsers(t *testing.T) {
 		_, err = id.Authenticate(t.Context(), f.APIKey)
 		require.NoError(t, err)
 		require.Contains(t, in.refused(t, "key", "delete", key.KeyID.String()), "no such api_key")
-		require.Contains(t, in.refused(t, "key", "create", "--workspace", ws, "--scope", "root"), "root")
+		require.Contains(t, in.refused(t, "key", "create", "--workspace", ws, "--scope", "root"), `--scope must be read, write, mcp, not "root"`)
 		require.Contains(t, in.refused(t, "key", "create", "--workspace", uuid.NewString()), "no such workspace")
 
 		var user struct {
@@ -192,6 +194,8 @@ func TestKeysAndUsers(t *testing.T) {
 		require.Contains(t, in.refused(t, "user", "create", "--workspace", ws, "--email", "bo@example.com"), "already")
 		require.Contains(t, in.refused(t, "user", "token", user.UserID.String(), "--life", "2161h"), "90 days")
 		require.Contains(t, in.refused(t, "user", "token", uuid.NewString()), "no such user")
+		_, err = id.Authenticate(t.Context(), strings.TrimSpace(in.run(t, "user", "token", "Bo@example.com")))
+		require.NoError(t, err, "the address will do")
 	})
 }
 
@@ -267,6 +271,13 @@ func TestHelpTeaches(t *testing.T) {
 			"key delete", "user create", "user token", "version"} {
 			require.Contains(t, out, "\n  "+command+" ")
 		}
+	}
+	for _, args := range []string{"help serve", "help mcp setup", "help doctor", "dev --help", "key create --help"} {
+		out, _, code := callwright(t, strings.Fields(args)...)
+		require.Zero(t, code, args)
+		require.Contains(t, out, "Usage: callwright ", args)
+		require.NotContains(t, out, "($-)", args)
+		require.NotContains(t, out, "%%", args)
 	}
 	out, _, code := callwright(t, "serve", "--help")
 	require.Zero(t, code)

@@ -6,10 +6,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
 )
@@ -43,26 +45,26 @@ type storage struct {
 
 // serving is how the server meets the world.
 type serving struct {
-	joining
-	messaging
+	HTTPAddr       string   `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST and the pages are served; port 0 takes a free one. Default: ${default}."`
+	GRPCAddr       string   `group:"Addresses" default:"127.0.0.1:9090" placeholder:"HOST:PORT" help:"Where gRPC is served. Default: ${default}."`
+	GRPCReflection bool     `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
+	MetricsAddr    string   `group:"Addresses" placeholder:"HOST:PORT" help:"Loopback address where Prometheus may fetch /metrics. Default: nowhere."`
+	PublicURL      string   `group:"Addresses" placeholder:"URL" help:"Address that people and clients reach this server by, shown in links and in recording_url; with https:// cookies are kept to TLS. Default: the address of the request."`
+	CORSOrigin     []string `group:"Addresses" name:"cors-origin" placeholder:"ORIGIN" help:"Web page that browsers may let use REST, such as https://app.example.com; repeatable (environment: comma-separated). * lets in every page. Default: none."`
+	TrustedProxy   []string `group:"Addresses" placeholder:"CIDR" help:"Network of a proxy in front of this server, such as 10.0.0.0/8; repeatable (environment: comma-separated). Behind it the client's address is taken from X-Forwarded-For or Forwarded. Default: none."`
 	telephony
 	speaking
+	LLMURL   string `group:"Language model" name:"llm-url" placeholder:"URL" help:"OpenAI-compatible server that thinks in calls (--speech cascade), analyses them and writes agents: its base URL, ending in /v1. Without it the built-in analysis repeats what was said and looks for words."`
+	LLMKey   string `group:"Language model" name:"llm-key" placeholder:"KEY" help:"Its API key, if it wants one."`
+	LLMModel string `group:"Language model" name:"llm-model" placeholder:"NAME" help:"Its model; needed with --llm-url."`
 	speakingAtOnce
-	HTTPAddr             string          `group:"Addresses" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where REST and the pages are served; port 0 takes a free one. Default: ${default}."`
-	GRPCAddr             string          `group:"Addresses" default:"127.0.0.1:9090" placeholder:"HOST:PORT" help:"Where gRPC is served. Default: ${default}."`
-	GRPCReflection       bool            `group:"Addresses" default:"true" negatable:"" help:"Let gRPC clients such as grpcurl ask for the schema. On by default."`
-	MetricsAddr          string          `group:"Addresses" placeholder:"HOST:PORT" help:"Loopback address where Prometheus may fetch /metrics. Default: nowhere."`
-	PublicURL            string          `group:"Addresses" placeholder:"URL" help:"Address that people and clients reach this server by, shown in links and in recording_url; with https:// cookies are kept to TLS. Default: the address of the request."`
-	CORSOrigin           []string        `group:"Addresses" name:"cors-origin" placeholder:"ORIGIN" help:"Web page that browsers may let use REST, such as https://app.example.com; repeatable (environment: comma-separated). * lets in every page. Default: none."`
-	TrustedProxy         []string        `group:"Addresses" placeholder:"CIDR" help:"Network of a proxy in front of this server, such as 10.0.0.0/8; repeatable (environment: comma-separated). Behind it the client's address is taken from X-Forwarded-For or Forwarded. Default: none."`
+	joining
+	messaging
 	RateLimit            int             `group:"Limits" default:"100" placeholder:"N" help:"Requests that a caller may make in any 60 seconds over REST; 0: no limit. Default: ${default}."`
 	MCPRateLimit         int             `group:"Limits" name:"mcp-rate-limit" default:"60" placeholder:"N" help:"Requests that a key may make in any 60 seconds to the tool server for assistants; 0: no limit. Default: ${default}."`
 	DrainTimeout         time.Duration   `group:"Limits" placeholder:"TIME" help:"How long calls in progress may go on after a stop signal; a second signal ends them at once. Default: 30m, with dev 10s."`
 	AllowPrivateNetworks bool            `group:"Limits" help:"Accept http addresses and private networks for webhooks, and private networks for websites; for development on one machine."`
 	WebhookBackoff       []time.Duration `group:"Limits" placeholder:"TIME" help:"Pauses between the five attempts of a webhook delivery, each plus or minus 20 percent; the last one repeats. Default: 30s,3m,18m,108m."`
-	LLMURL               string          `group:"Language model" name:"llm-url" placeholder:"URL" help:"OpenAI-compatible server that thinks in calls (--speech cascade), analyses them and writes agents: its base URL, ending in /v1. Without it the built-in analysis repeats what was said and looks for words."`
-	LLMKey               string          `group:"Language model" name:"llm-key" placeholder:"KEY" help:"Its API key, if it wants one."`
-	LLMModel             string          `group:"Language model" name:"llm-model" placeholder:"NAME" help:"Its model; needed with --llm-url."`
 }
 
 // options tell kong how the program explains itself.
@@ -72,9 +74,24 @@ func options() []kong.Option {
 		kong.Description("AI voice agents that place and answer telephone calls, behind a REST and a gRPC interface.\n\n" +
 			"Begin with `callwright dev`: it prints an API key and a first call to paste."),
 		kong.DefaultEnvars("CALLWRIGHT"),
+		kong.TypeMapper(reflect.TypeFor[uuid.UUID](), kong.MapperFunc(readID)),
 		kong.Vars{"assistants": strings.Join(assistantNames(), ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
 	}
+}
+
+// readID reads an id, and says what one looks like to who typed something else.
+func readID(c *kong.DecodeContext, target reflect.Value) error {
+	var typed string
+	if err := c.Scan.PopValueInto("id", &typed); err != nil {
+		return err
+	}
+	id, err := uuid.Parse(typed)
+	if err != nil {
+		return errorf("%q is not an id such as 0198c1f2-6b1e-7c3a-9d58-2f4e6a7b8c9d", typed)
+	}
+	target.Set(reflect.ValueOf(id))
+	return nil
 }
 
 // terminal is where a command writes.

@@ -62,7 +62,7 @@ func (h *house) announceDemo(ctx context.Context, t *terminal, d demo) (err erro
 	)
 	fmt.Fprintln(t.stdout)
 	t.list(
-		"Call", head+" \\\n"+strings.Repeat(" ", 14)+body,
+		"Call", head+" \\\n"+strings.Repeat(" ", 15)+body,
 		"Read", fmt.Sprintf(`curl -s %s/calls/CALL_ID -H "Authorization: Bearer %s"`, f.APIURL, d.APIKey),
 		"Listen", fmt.Sprintf(`curl -s %s/call/CALL_ID/recording -H "Authorization: Bearer %s" -o call.wav`, f.APIURL, d.APIKey),
 		"Assistant", claudeCode(f.MCPURL, d.APIKey)+"   (others: callwright mcp setup)",

@@ -27,7 +27,7 @@ import (
 type doctorCommand struct {
 	serving
 	storage
-	JSON bool `name:"json" help:"Print one JSON object instead of lines."`
+	JSON bool `env:"-" name:"json" help:"Print one JSON object instead of lines."`
 }
 
 func (doctorCommand) Help() string {

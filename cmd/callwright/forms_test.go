@@ -168,7 +168,7 @@ func TestThePagesWorkWithoutAScript(t *testing.T) {
 		require.Contains(t, v.post("/keys", 400, "scope", "everything").text, "unknown scope")
 
 		// Members.
-		require.Contains(t, v.post("/members", 400, "email", "nobody", "role", "member").text, "Email is not an email address.")
+		require.Contains(t, v.post("/members", 400, "email", "nobody", "role", "member").text, "Email must be an address such as ana@example.com.")
 		a = v.post("/members", 201, "email", "li@harbor.example", "role", "member")
 		invite := regexp.MustCompile(`/invite#(cwl_\w+)`).FindStringSubmatch(a.text)[1]
 		a = v.post("/members", 201, "email", "jo@harbor.example", "role", "viewer")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -30,6 +31,11 @@ func (keyCreate) Help() string {
 }
 
 func (c *keyCreate) Run(ctx context.Context, t *terminal) error {
+	for _, s := range c.Scope {
+		if !slices.Contains(identity.KeyScopes, s) {
+			return errorf("--scope must be %s, not %q", strings.Join(identity.KeyScopes, ", "), s)
+		}
+	}
 	g, err := c.open(ctx, t)
 	if err != nil {
 		return err

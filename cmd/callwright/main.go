@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -22,8 +23,11 @@ func main() {
 // run is the program: results go to stdout, logs and errors to stderr. It returns the exit code: 0, or 1 after a sentence
 // that says what went wrong.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "help": // what people type first; help COMMAND works too
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	var c commands
 	exited := -1

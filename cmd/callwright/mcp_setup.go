@@ -17,7 +17,7 @@ type mcpCommand struct {
 }
 
 type mcpSetup struct {
-	Assistant string `arg:"" optional:"" env:"-" placeholder:"ASSISTANT" help:"Print the lines of this one alone: ${assistants}."`
+	Assistant string `arg:"" optional:"" placeholder:"ASSISTANT" help:"Print the lines of this one alone: ${assistants}."`
 	URL       string `env:"-" name:"url" placeholder:"URL" help:"Address of the server. Default: http://127.0.0.1:8080."`
 	Key       string `env:"-" placeholder:"KEY" help:"API key with the scope mcp. Default: that of callwright dev in the data directory."`
 	DataDir   string `default:"./data" placeholder:"DIR" help:"Data directory of callwright dev. Default: ${default}."`

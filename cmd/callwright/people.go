@@ -15,12 +15,12 @@ import (
 type joining struct {
 	SignUp             string        `group:"People" default:"invite" enum:"invite,open" placeholder:"WHO" help:"Who may sign up: invite, only people with an invite; open, everybody, each with a workspace of their own. Default: ${default}."`
 	PairingLifetime    time.Duration `group:"People" default:"15m" placeholder:"TIME" help:"How long the code of a pairing works. Default: ${default}."`
+	PairingStartLimit  int           `group:"People" default:"10" placeholder:"N" help:"Pairings that a client address may start in 10 minutes; 0: no limit. Default: ${default}."`
 	OIDCIssuer         string        `group:"People" name:"oidc-issuer" placeholder:"URL" help:"OpenID provider that people may sign in with, such as https://accounts.google.com; needs --public-url. It sends people back to /sign-in/openid/done. Default: none."`
 	OIDCClientID       string        `group:"People" name:"oidc-client-id" placeholder:"ID" help:"What the provider knows this installation by."`
 	OIDCClientSecret   string        `group:"People" name:"oidc-client-secret" placeholder:"SECRET" help:"Its secret there."`
 	OIDCName           string        `group:"People" name:"oidc-name" placeholder:"NAME" help:"What the sign-in page calls the provider. Default: its host."`
 	OIDCAllowedDomains []string      `group:"People" name:"oidc-allowed-domains" placeholder:"DOMAIN" help:"Ends of addresses that may sign in with it, such as example.com; comma-separated. Default: all."`
-	PairingStartLimit  int           `group:"People" default:"10" placeholder:"N" help:"Pairings that a client address may start in 10 minutes; 0: no limit. Default: ${default}."`
 }
 
 func (j joining) validate() error {

@@ -23,7 +23,7 @@ import (
 type telephony struct {
 	Carrier      string   `group:"Telephony" default:"sandbox" enum:"sandbox,sip" placeholder:"NAME" help:"Telephone line. sandbox: scripted people answer, no real phone is called. sip: real calls over --sip-trunk. Default: ${default}."`
 	SandboxSpeed float64  `group:"Telephony" default:"1" placeholder:"FACTOR" help:"How many times faster than real time sandbox calls run; for tests. Default: ${default}."`
-	SIPTrunk     []string `group:"Telephony" name:"sip-trunk" placeholder:"URL" help:"Way to the telephone network, such as sip://user:secret@gw.example.com?transport=udp&name=main&from=%%2B15551230000&allow=203.0.113.0/24; repeatable (environment: comma-separated), tried in this order. Only a trunk's host, and what it allows, may call."`
+	SIPTrunk     []string `group:"Telephony" name:"sip-trunk" placeholder:"URL" help:"Way to the telephone network, such as sip://user:secret@gw.example.com?transport=udp&name=main&from=%2B15551230000&allow=203.0.113.0/24; repeatable (environment: comma-separated), tried in this order. Only a trunk's host, and what it allows, may call."`
 	SIPAddr      string   `group:"Telephony" name:"sip-addr" default:"0.0.0.0:5060" placeholder:"HOST:PORT" help:"Where SIP is heard, over UDP and TCP. Default: ${default}."`
 	SIPTLSAddr   string   `group:"Telephony" name:"sip-tls-addr" placeholder:"HOST:PORT" help:"Where SIP over TLS is heard; needs --sip-tls-cert and --sip-tls-key. Calls that leave by TLS need none of them. Default: nowhere."`
 	SIPTLSCert   string   `group:"Telephony" name:"sip-tls-cert" placeholder:"FILE" help:"Its certificate, PEM."`

@@ -16,7 +16,7 @@ func (t *terminal) json(v any) error {
 // list prints names and values in two columns, indented.
 func (t *terminal) list(cells ...string) {
 	for i := 0; i < len(cells); i += 2 {
-		fmt.Fprintf(t.stdout, "  %-8s  %s\n", cells[i], cells[i+1])
+		fmt.Fprintf(t.stdout, "  %-9s  %s\n", cells[i], cells[i+1])
 	}
 }
 

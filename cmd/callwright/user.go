@@ -50,9 +50,9 @@ func (c *userCreate) Run(ctx context.Context, t *terminal) error {
 }
 
 type userToken struct {
-	UserID uuid.UUID     `arg:"" help:"Id of the user."`
-	Life   time.Duration `env:"-" default:"24h" placeholder:"TIME" help:"How long the token lives, at most 2160h (90 days)."`
-	JSON   bool          `env:"-" name:"json" help:"Print one JSON object."`
+	User string        `arg:"" help:"Id or email address of the user."`
+	Life time.Duration `env:"-" default:"24h" placeholder:"TIME" help:"How long the token lives, at most 2160h (90 days)."`
+	JSON bool          `env:"-" name:"json" help:"Print one JSON object."`
 	storage
 }
 
@@ -62,7 +62,11 @@ func (c *userToken) Run(ctx context.Context, t *terminal) error {
 		return err
 	}
 	defer g.close()
-	token, err := g.identity.UserToken(ctx, c.UserID, c.Life)
+	id, err := g.userID(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	token, err := g.identity.UserToken(ctx, id, c.Life)
 	if err != nil {
 		return err
 	}

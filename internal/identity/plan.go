@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -50,7 +51,10 @@ func ParsePlan(text []byte) (Plan, error) {
 	p := DefaultPlan()
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&p); err != nil {
+	switch err := dec.Decode(&p); {
+	case errors.Is(err, io.EOF):
+		return Plan{}, fault.Invalidf("plan: the file is empty")
+	case err != nil:
 		return Plan{}, fault.Invalidf("plan: %s", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {

@@ -78,7 +78,7 @@ func address(email string) (*string, error) {
 	}
 	parsed, err := mail.ParseAddress(email)
 	if err != nil || parsed.Address != email {
-		return nil, fault.Invalidf("email is not an email address")
+		return nil, fault.Invalidf("email must be an address such as ana@example.com")
 	}
 	email = strings.ToLower(email)
 	return &email, nil

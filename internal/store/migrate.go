@@ -153,8 +153,8 @@ func (db *DB) migrateTables(ctx context.Context, on *sql.DB) error {
 		return err
 	}
 	done, err := p.Up(ctx)
-	for _, r := range done {
-		db.log.InfoContext(ctx, "migrated the database", "version", r.Source.Version, "took", r.Duration)
+	if n := len(done); n > 0 {
+		db.log.InfoContext(ctx, "migrated the database", "version", done[n-1].Source.Version, "steps", n)
 	}
 	return err
 }
