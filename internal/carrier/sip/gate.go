@@ -216,8 +216,12 @@ type listener struct {
 func (l listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return nil, err
+		}
+		if err != nil { // too many open files: the stack would never listen again
+			time.Sleep(50 * time.Millisecond)
+			continue
 		}
 		if l.gate.trunk(addrPortOf(c.RemoteAddr())) != nil {
 			return c, nil
