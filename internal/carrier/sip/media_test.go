@@ -85,6 +85,7 @@ func TestSoundIsWholeOnBothSides(t *testing.T) {
 		"SRTP":  {siptest.Telephone{Answer: true, SRTP: "srtp-mand"}, "srtp=required", "PCMU"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			phone := siptest.StartBaresip(t, how.phone)
 			l := open(t, nil, trunkAt(phone.Port, "nat=yes", how.trunk))
 			leg := l.must()

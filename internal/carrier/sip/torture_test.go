@@ -306,6 +306,7 @@ func broken(r *rand.Rand, all [][]byte) []byte {
 // Broken messages of a trunk do no harm: afterwards calls both ways go well. The environment's CALLWRIGHT_MUTATIONS says
 // how many; a million is the goal.
 func TestBrokenMessagesDoNoHarm(t *testing.T) {
+	t.Parallel()
 	count := 5000
 	if n, err := strconv.Atoi(os.Getenv("CALLWRIGHT_MUTATIONS")); err == nil {
 		count = n
