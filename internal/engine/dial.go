@@ -67,15 +67,21 @@ func (c *claims) end(workspace uuid.UUID) {
 	delete(c.running, workspace)
 }
 
-// claim takes queued calls of a workspace while its plan and this process have room, and dials them.
+// claim takes queued calls of a workspace while its plan and this process have room, and dials them. Where the process is
+// short of room, those of others too: see turns.
 func (e *Engine) claim(ctx context.Context, workspace uuid.UUID) error {
 	if !e.claims.begin(workspace) {
 		return nil
 	}
+	looked := false
 	for {
-		claimed, err := e.claimOne(ctx, workspace)
-		if claimed {
-			continue
+		id, err := e.next(ctx, workspace, &looked)
+		claimed := false
+		if err == nil {
+			claimed, err = e.claimOne(ctx, id)
+		}
+		if claimed || err == nil && id != workspace && !e.held.full() {
+			continue // another one's turn
 		}
 		// A workspace that waits for room in this process, or for the database, is found again by the sweep.
 		if err != nil || !e.claims.again(workspace) {
@@ -89,7 +95,8 @@ func (e *Engine) claim(ctx context.Context, workspace uuid.UUID) error {
 
 func (e *Engine) claimOne(ctx context.Context, workspace uuid.UUID) (bool, error) {
 	if !e.held.take() {
-		return false, nil // full, or draining
+		e.turns.missed(workspace) // full, or draining
+		return false, nil
 	}
 	row, err := e.Line.Claim(ctx, e.DB, workspace, e.owner, e.Lease)
 	if err != nil || row == nil {

@@ -86,6 +86,7 @@ type Engine struct {
 	recorder *recorder
 	scribe   *scribe
 	claims   claims
+	turns    turns
 	hangUp   chan struct{}
 	hangOnce sync.Once
 }

@@ -251,3 +251,29 @@ func TestAProcessTakesNoMoreCallsThanItHasRoomFor(t *testing.T) {
 		require.False(t, b.DialedAt.Before(*a.EndedAt), "the second is dialed after the first has ended")
 	})
 }
+
+// A process with one place serves two workspaces in turn, although one of them came first and has many calls.
+func TestWorkspacesShareAProcessThatIsShortOfRoom(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, db *store.DB) {
+		many, few := newRig(t, db, 20, agent.Settings{}), newRig(t, db, 20, agent.Settings{})
+		var first, second []uuid.UUID
+		for range 12 {
+			first = append(first, many.place("+15005550009"))
+		}
+		for range 3 {
+			second = append(second, few.place("+15005550009"))
+		}
+		c := many.config(fast)
+		c.MaxCalls = 1
+		many.run(c)
+		var before int
+		last := few.ended(second[2])
+		for _, id := range first {
+			if many.ended(id).DialedAt.Before(*last.DialedAt) {
+				before++
+			}
+		}
+		require.LessOrEqual(t, before, 7, "three of the one have their turn while a handful of the other have theirs")
+	})
+}
