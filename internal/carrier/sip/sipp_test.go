@@ -207,9 +207,13 @@ func TestAnswersThatComeAgain(t *testing.T) {
 }
 
 func TestRequestsFollowTheRoute(t *testing.T) {
-	l, peer := called(t, "uas_routes", nil)
-	require.NoError(t, l.must().Hangup(t.Context(), carrier.CauseNormal))
-	peer.Wait()
+	for _, scenario := range []string{"uas_routes", "uas_strict"} {
+		t.Run(scenario, func(t *testing.T) {
+			l, peer := called(t, scenario, nil)
+			require.NoError(t, l.must().Hangup(t.Context(), carrier.CauseNormal))
+			peer.Wait()
+		})
+	}
 }
 
 func TestTheByeIsChallengedToo(t *testing.T) {
