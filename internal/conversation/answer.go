@@ -42,6 +42,7 @@ type answer struct {
 	screening bool          // a screening service
 	screened  bool          // was told who calls
 	doubt     *utterance    // the model is asked about
+	certain   bool          // it is sure of a person and is not asked again
 	opinions  chan opinion
 }
 

@@ -262,8 +262,12 @@ func TestSixKindsOfCallees(t *testing.T) {
 				}
 				script := juniper
 				script.SilenceTimeout = 12 * time.Second
-				if kind != "silent line" {
+				switch kind {
+				case "silent line":
+				case "voicemail":
 					script.Limit = 16 * time.Second
+				default:
+					script.Limit = 10 * time.Second
 				}
 				o := call{callee: says(sandbox.Step{Tone: m.pcm}), script: script, speech: speech}.hold(t)
 				require.NotEmpty(t, o.Verdict)

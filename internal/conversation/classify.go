@@ -52,7 +52,7 @@ type opinion struct {
 
 // askModel asks the model about an utterance if its words leave doubt; false when nobody is asked. opined gets the answer.
 func (t *talk) askModel(ctx context.Context, u *utterance) bool {
-	if t.answer.doubt != nil || wordless(u.text) || len(plainWords(u.text)) < doubtWords {
+	if t.answer.doubt != nil || t.answer.certain || wordless(u.text) || len(plainWords(u.text)) < doubtWords {
 		return false
 	}
 	model, ok := t.speech.(Classifier)
@@ -91,6 +91,7 @@ func (t *talk) opined(ctx context.Context, o opinion) {
 		t.verdict(ctx, o.who, "the model's judgement of the first words")
 		t.answered(ctx, o.utterance)
 	case o.who == AnsweredByHuman:
+		a.certain = true
 		t.human("the model's judgement of the first words")
 		if waits {
 			t.greet(ctx, o.utterance.text, o.utterance.last)
