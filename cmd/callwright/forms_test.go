@@ -166,6 +166,9 @@ func TestThePagesWorkWithoutAScript(t *testing.T) {
 		v.post("/keys/delete", 404, "id", id)
 		v.post("/keys/delete", 400, "id", "nonsense")
 		require.Contains(t, v.post("/keys", 400, "scope", "everything").text, "unknown scope")
+		require.Contains(t, v.post("/keys", 400, "name", "Nothing ticked").text, "Tick at least one thing")
+		v.get("/pair?code="+strings.Repeat("A", 65), 404)
+		require.Contains(t, v.get("/pair?code=%00", 404).text, "No assistant is waiting with this code.")
 
 		// Members.
 		require.Contains(t, v.post("/members", 400, "email", "nobody", "role", "member").text, "Email must be an address such as ana@example.com.")
@@ -319,7 +322,9 @@ func TestViewersSeeNoFormsAndForgedOnesAreRefused(t *testing.T) {
 		for _, path := range []string{"/members", "/members/role", "/members/uninvite", "/members/remove"} {
 			member.post(path, 403, posts(w.founded.Owner.ID.String())[path]...)
 		}
+		member.post("/settings", 403, "name", "Harbor", "timezone", "UTC")
 		member.post("/settings", 403, "name", "Harbor", "timezone", "UTC", "hipaa_shown", "1", "hipaa", "1")
+		require.NotContains(t, member.get("/settings", 200).text, `action="/settings"`)
 		member.get("/audit", 403)
 		got, err := identity.GetWorkspace(w.ctx(t), db.Ent())
 		require.NoError(t, err)

@@ -65,6 +65,11 @@ func TestWhatRolesMayDo(t *testing.T) {
 			_, err := identity.ListAudit(ctx, h.db.Ent(), 0, nil)
 			return err
 		}},
+		"rename the workspace": {[]string{"owner", "admin", "a key"}, func(_ *testing.T, h house, ctx context.Context) error {
+			name := "Harbor"
+			_, err := h.id.UpdateWorkspace(ctx, identity.WorkspaceChange{Name: &name}, nil)
+			return err
+		}},
 		"change HIPAA": {[]string{"owner", "admin"}, func(_ *testing.T, h house, ctx context.Context) error {
 			on := true
 			_, err := h.id.UpdateWorkspace(ctx, identity.WorkspaceChange{HIPAA: &on}, nil)

@@ -133,9 +133,15 @@ func GetWorkspace(ctx context.Context, c *ent.Client) (*ent.Workspace, error) {
 	return w, err
 }
 
-// UpdateWorkspace changes the context's workspace. clear names fields whose value is taken away, of which policy alone
+// UpdateWorkspace changes the context's workspace: of people, owners and admins may; a key that may write may change all
+// but HIPAA. clear names fields whose value is taken away, of which policy alone
 // may be. Errors: validation_failed, forbidden.
 func (i *Identity) UpdateWorkspace(ctx context.Context, in WorkspaceChange, clear []string) (w *ent.Workspace, err error) {
+	if p, ok := From(ctx); ok && p.UserID != nil {
+		if _, err := administrator(ctx); err != nil {
+			return nil, err
+		}
+	}
 	rules, err := in.check(ctx, clear)
 	if err != nil {
 		return nil, err

@@ -76,6 +76,9 @@ func (v *visit) people() (map[string]string, error) {
 // createKey shows the new key in its answer: it is kept nowhere that a further request could fetch it from.
 func (p *portal) createKey(v *visit) error {
 	name := v.form("name")
+	if len(v.r.PostForm["scope"]) == 0 && v.page("API keys").writes() { // a program that names none gets all; a person ticks what is meant
+		return v.showKeys(http.StatusBadRequest, keyList{Problem: "Tick at least one thing that the key may do.", Name: name})
+	}
 	got, err := p.keys.CreateApiKey(v.ctx, &callwrightv1.CreateApiKeyRequest{Name: name, Scopes: v.r.PostForm["scope"]})
 	if f, ok := refusal(err); err != nil && ok {
 		return v.showKeys(f.Kind.HTTP(), keyList{Problem: sentence(f), Name: name})

@@ -67,8 +67,8 @@ func tidyCode(typed string) string {
 
 func (p *portal) pairPage(v *visit) error {
 	typed := v.r.URL.Query().Get("code")
-	if len(typed) > 64 {
-		typed = typed[:0]
+	if len(typed) > 64 || strings.ContainsRune(typed, 0) {
+		return v.show(http.StatusNotFound, pairCodeView(v.page("Connect an assistant"), asked{Problem: noSuchCode}))
 	}
 	if typed == "" {
 		return v.show(http.StatusOK, pairCodeView(v.page("Connect an assistant"), asked{}))
@@ -88,13 +88,15 @@ func (p *portal) pairPage(v *visit) error {
 	return v.showPairing(http.StatusOK, found.GetPairing(), "")
 }
 
+const noSuchCode = "No assistant is waiting with this code. Look at it again; it works for a few minutes only."
+
 // wrongCode asks for the code once more.
 func (v *visit) wrongCode(typed string, err error) error {
 	f := fault.FromStatus(err)
 	if _, ok := refusal(err); !ok && f.Kind != fault.NotFound {
 		return err
 	}
-	problem := "No assistant is waiting with this code. Look at it again; it works for a few minutes only."
+	problem := noSuchCode
 	if f.Kind != fault.NotFound {
 		v.retryAfter(f)
 		problem = sentence(f)

@@ -26,7 +26,7 @@ var labels = strings.NewReplacer("workspace_name ", "workspace name ", "new_pass
 func sentence(f *fault.Error) string {
 	text := labels.Replace(f.Message)
 	if f.Code == "forbidden" {
-		text = "your role in this workspace does not allow this: ask an owner or admin"
+		text = "your role in this workspace does not allow this: ask an owner"
 	}
 	if first, n := utf8.DecodeRuneInString(text); n > 0 {
 		text = string(unicode.ToUpper(first)) + text[n:]
