@@ -2,6 +2,7 @@ package contact
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ func merge(defs map[string]definition, stored, sent json.RawMessage) (json.RawMe
 		}
 		switch {
 		case p != problem{}:
-			warnings = append(warnings, Warning{Key: key, Code: p.code, Message: key + " " + p.message})
+			warnings = append(warnings, Warning{Key: key, Code: p.code, Message: cmp.Or(key, "the empty key") + " " + p.message})
 		case remove:
 			delete(values, key)
 		default:
