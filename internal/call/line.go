@@ -124,6 +124,41 @@ func (l Line) lookUp(ctx context.Context, c *ent.Client, r *policy.Request, dial
 	return err
 }
 
+// Transfers are those of an agent's numbers, by name, that the call may be handed to: the ones that the dial policy would
+// let it call on this line, whatever the hour and however often (a transfer rings somebody at the trunk's owner's expense, as a call does).
+func (l Line) Transfers(ctx context.Context, c *ent.Client, row *ent.Call, numbers map[string]string) (map[string]string, error) {
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	ctx = store.WithWorkspace(ctx, row.WorkspaceID)
+	w, err := c.Workspace.Get(ctx, row.WorkspaceID)
+	if err != nil {
+		return nil, fmt.Errorf("read the workspace: %w", err)
+	}
+	rules, err := policy.ParseRules(w.Policy)
+	if err != nil {
+		return nil, fmt.Errorf("policy of workspace %s: %w", w.ID, err)
+	}
+	rules.QuietHours.SingleCalls = false
+	own, err := agent.OwnNumbers(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	allowed := make(map[string]string, len(numbers))
+	for name, number := range numbers {
+		d, err := policy.Decide(ctx, c, rules, policy.Request{
+			To: number, Real: l.Real && !row.Test, HomeNumbers: append(own, l.Numbers...), Now: store.Now(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		if d.Allowed {
+			allowed[name] = number
+		}
+	}
+	return allowed, nil
+}
+
 // refused does what follows from a refusal before dialing: a campaign's call waits for its hour, any other ends blocked.
 func refused(ctx context.Context, tx *store.Tx, row *ent.Call, d policy.Decision) (*ent.Call, error) {
 	if row.CampaignID == nil || d.NextAllowed == nil {

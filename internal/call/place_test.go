@@ -2,6 +2,8 @@ package call_test
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/callwright/callwright/internal/agent"
 	"github.com/callwright/callwright/internal/call"
+	"github.com/callwright/callwright/internal/policy"
 	"github.com/callwright/callwright/internal/store"
 	"github.com/callwright/callwright/internal/store/storetest"
 )
@@ -131,5 +134,26 @@ func TestMetadataIsAnObjectThatBothDatabasesCanLookInto(t *testing.T) {
 		p, err = call.List(r.ctx, db.Ent(), call.Query{Where: `{"metadata":{"path":["a","b"],"equals":"x"}}`})
 		require.NoError(t, err)
 		require.Empty(t, p.Calls)
+	})
+}
+
+func TestACallIsHandedOnlyWhereItMightHaveCalled(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, db *store.DB) {
+		r := newRig(t, db)
+		_, _, err := policy.Forbid(r.ctx, db, "+12125550177", nil)
+		require.NoError(t, err)
+		numbers := map[string]string{
+			"desk": "+12125550155", "premium": "+19002345678", "abroad": "+442079460000", "no": "+12125550177",
+		}
+		names := func(l call.Line, test bool) []string {
+			row := r.place(call.Request{Test: test})
+			got, err := l.Transfers(r.ctx, db.Ent(), row, numbers)
+			require.NoError(t, err)
+			return slices.Sorted(maps.Keys(got))
+		}
+		trunk := call.Line{Real: true, Numbers: []string{"+12125550100"}}
+		require.Equal(t, []string{"desk"}, names(trunk, false))
+		require.Equal(t, []string{"abroad", "desk", "premium"}, names(trunk, true), "tests are on the sandbox")
+		require.Equal(t, []string{"abroad", "desk", "premium"}, names(call.Line{}, false), "the list binds everywhere")
 	})
 }

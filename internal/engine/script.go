@@ -66,6 +66,9 @@ func (e *Engine) script(ctx context.Context, row *ent.Call, a *ent.Agent) (scrip
 	}
 	s := scriptOf(settings, row.Variables, person)
 	s.CallID = row.ID.String()
+	if s.Transfers, err = e.Line.Transfers(ctx, c, row, settings.TransferNumbers); err != nil {
+		return script{}, fmt.Errorf("ask the policy about transfers: %w", err)
+	}
 	s.PlanLimit = time.Duration(plan.MaxCallMinutes) * time.Minute
 	if redacted != "" {
 		s.record, s.Consent = false, "" // CONTRACT.md §2, HIPAA workspaces; what was said is kept for the analysis, which erases it
