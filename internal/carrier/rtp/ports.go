@@ -22,7 +22,7 @@ type Config struct {
 	// From and To bound the ports, both included; a stream takes an even port and the odd one after it. Default to
 	// 10000 and 20000.
 	From, To uint16
-	// Log defaults to slog.Default.
+	// Log hears of each stream's figures at its end, for debugging. Defaults to slog.Default.
 	Log *slog.Logger
 
 	// for tests: another network, and the number of lanes and their fill

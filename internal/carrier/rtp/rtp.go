@@ -23,6 +23,7 @@ package rtp
 
 import (
 	"errors"
+	"log/slog"
 	"net/netip"
 	"time"
 
@@ -81,7 +82,7 @@ type Params struct {
 }
 
 // Handlers are told what happens on a stream. They run on the lane: they must not block and may call any method of the
-// stream. nil ones are not called.
+// stream. nil ones are not called. What was on its way when Close was called may still be told.
 type Handlers struct {
 	// Event gets EventDigits, EventMark, EventMediaStalled and EventMediaRecovered.
 	Event func(carrier.Event)
@@ -110,6 +111,16 @@ type Stats struct {
 	RemoteJitter time.Duration
 	// From is the source that is heard; invalid before there is one.
 	From netip.AddrPort
+}
+
+// LogValue tells the figures, not who was on the line.
+func (s Stats) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.Uint64("sent", s.Sent), slog.Uint64("received", s.Received), slog.Uint64("lost", s.Lost), slog.Uint64("late", s.Late),
+		slog.Uint64("concealed", s.Concealed), slog.Uint64("strangers", s.Strangers), slog.Uint64("invalid", s.Invalid),
+		slog.Duration("jitter", s.Jitter), slog.Duration("delay", s.Delay), slog.Duration("round_trip", s.RoundTrip),
+		slog.Uint64("remote_lost", s.RemoteLost),
+	)
 }
 
 // What the package returns beside the *carrier.Ended of streams that are over.

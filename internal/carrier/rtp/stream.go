@@ -3,6 +3,7 @@ package rtp
 import (
 	"context"
 	"encoding/hex"
+	"log/slog"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -295,6 +296,9 @@ func (s *Stream) Close(ended *carrier.Ended) {
 	}
 	s.media.end(ended)
 	s.ports.release(s)
+	if log := s.ports.c.Log; log.Enabled(context.Background(), slog.LevelDebug) {
+		log.Debug("sound of a call ended", "port", s.Port(), "figures", s.Stats())
+	}
 }
 
 // SendDigits is that of carrier.Leg: it validates, and returns when the digits are on the line. While they are, sound
