@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"log"
 	"net/http"
 	"testing"
 
@@ -12,10 +13,10 @@ import (
 
 func TestATrustedProxyIsANetworkOrAnAddress(t *testing.T) {
 	for _, bad := range []string{"proxy.example.com", "10.0.0.0/33", "10.0.0.1:80", "*"} {
-		var out, log bytes.Buffer
-		code := main.Run(t.Context(), []string{"serve", "--data-dir", t.TempDir(), "--trusted-proxy", bad}, &out, &log)
+		var out, errors bytes.Buffer
+		code := main.Run(t.Context(), []string{"serve", "--data-dir", t.TempDir(), "--trusted-proxy", bad}, &out, &errors)
 		require.NotZero(t, code, bad)
-		require.Contains(t, log.String(), "--trusted-proxy must look like 10.0.0.0/8")
+		require.Contains(t, errors.String(), "--trusted-proxy must look like 10.0.0.0/8")
 	}
 }
 
@@ -47,4 +48,12 @@ func TestLimitsCountTheClientBehindATrustedProxy(t *testing.T) {
 			require.Equal(t, c.claim, start("198.51.100.1, 203.0.113.7"), "a client may write what it likes in front")
 		})
 	}
+}
+
+// What libraries write to the standard log, net/http's "Unsolicited response" among it, is a line of ours.
+func TestTheStandardLogIsThatOfTheProgram(t *testing.T) {
+	dir := t.TempDir()
+	_, stop := installation{dir, []string{"--data-dir", dir}}.dev(t)
+	log.Print("Unsolicited response received on idle HTTP channel")
+	require.Contains(t, stop(), `"msg":"Unsolicited response received on idle HTTP channel"`)
 }

@@ -2,8 +2,11 @@ package rest_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -28,6 +31,28 @@ func BenchmarkFacade(b *testing.B) {
 			r := httptest.NewRequest("GET", "/v1/call/c1", nil)
 			b.ReportAllocs()
 			for b.Loop() {
+				h.ServeHTTP(&sink{http.Header{}}, r)
+			}
+		})
+	}
+}
+
+// BenchmarkRefused is what requests cost that are not let in: of a caller over the limit, of strangers without a key and
+// with made-up ones, and of strangers who send much.
+func BenchmarkRefused(b *testing.B) {
+	for name, c := range map[string]struct{ token, body string }{
+		"over the limit": {token: "good"}, "without a key": {}, "made-up keys": {token: "made-up"},
+		"a stranger's 8 MiB": {body: strings.Repeat(" ", 8<<20)},
+	} {
+		b.Run(name, func(b *testing.B) {
+			h := door(1, new(atomic.Bool), nil, io.Discard)
+			r := httptest.NewRequest("POST", "/v1/call", nil)
+			if c.token != "" {
+				r.Header.Set("Authorization", "Bearer "+c.token)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Body = io.NopCloser(strings.NewReader(c.body))
 				h.ServeHTTP(&sink{http.Header{}}, r)
 			}
 		})

@@ -272,3 +272,13 @@ func TestMessagesOfAWholeEnrollmentFit(t *testing.T) {
 	_, err = v1.NewCallServiceClient(h.tcp).DeleteCall(ctx, &v1.DeleteCallRequest{Id: strings.Repeat("x", 17<<20)})
 	require.ErrorContains(t, err, "ResourceExhausted")
 }
+
+func TestAHeaderThatIsTooLargeIsRefused(t *testing.T) {
+	h := open(t)
+	ctx := metadata.NewOutgoingContext(t.Context(), metadata.Pairs("authorization", "Bearer full", "x-long", strings.Repeat("x", 15<<10)))
+	_, err := v1.NewCallServiceClient(h.tcp).GetCall(ctx, &v1.GetCallRequest{Id: "c1"})
+	require.NoError(t, err)
+	ctx = metadata.NewOutgoingContext(t.Context(), metadata.Pairs("authorization", "Bearer full", "x-long", strings.Repeat("x", 17<<10)))
+	_, err = v1.NewCallServiceClient(h.tcp).GetCall(ctx, &v1.GetCallRequest{Id: "c1"})
+	require.Error(t, err, "16 KiB, as over HTTP")
+}
