@@ -133,7 +133,7 @@ func (l *leg) change(req *sip.Request) (res *sip.Response, spoken *sdp.Session, 
 	case req.IsInvite():
 		l.mu.Lock()
 		l.local.Version++
-		spoken = sdp.Offer(l.local)
+		spoken = l.offer()
 		l.mu.Unlock()
 	}
 	l.mu.Lock()
@@ -156,6 +156,16 @@ func (l *leg) change(req *sip.Request) (res *sip.Response, spoken *sdp.Session, 
 		setBody(res, "application/sdp", spoken.Marshal())
 	}
 	return res, spoken, agreed
+}
+
+// offer is our description as it stands, for an offer in the middle of a call: one that is encrypted stays so. Called
+// with mu held.
+func (l *leg) offer() *sdp.Session {
+	local := l.local
+	if l.agreed != nil && l.agreed.Suite != "" {
+		local.SRTP = sdp.SRTPRequired
+	}
+	return sdp.Offer(local)
 }
 
 // consider answers an offer; the version of our description grows only when it says something new.
@@ -312,7 +322,7 @@ func (l *leg) reinvite(ctx context.Context) (*sip.Response, error) {
 	}
 	defer func() { l.mu.Lock(); l.inviting = false; l.mu.Unlock() }()
 	l.mu.Lock()
-	offer := sdp.Offer(l.local)
+	offer := l.offer()
 	l.mu.Unlock()
 	var seq uint32
 	res, err := l.request(ctx, sip.INVITE, func(req *sip.Request) {
