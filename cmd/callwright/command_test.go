@@ -194,6 +194,7 @@ func TestKeysAndUsers(t *testing.T) {
 		require.Contains(t, in.refused(t, "user", "create", "--workspace", ws, "--email", "bo@example.com"), "already")
 		require.Contains(t, in.refused(t, "user", "token", user.UserID.String(), "--life", "2161h"), "90 days")
 		require.Contains(t, in.refused(t, "user", "token", uuid.NewString()), "no such user")
+		require.Contains(t, in.refused(t, "user", "token", "bo"), `"bo" is neither the id nor the email address of a user`)
 		_, err = id.Authenticate(t.Context(), strings.TrimSpace(in.run(t, "user", "token", "Bo@example.com")))
 		require.NoError(t, err, "the address will do")
 	})

@@ -112,6 +112,9 @@ func (g *ground) userID(ctx context.Context, text string) (uuid.UUID, error) {
 	if id, err := uuid.Parse(text); err == nil {
 		return id, nil
 	}
+	if !strings.Contains(text, "@") {
+		return uuid.Nil, errorf("%q is neither the id nor the email address of a user", text)
+	}
 	users, err := g.identity.UserByEmail(ctx, text)
 	switch {
 	case err != nil:
