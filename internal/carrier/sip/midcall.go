@@ -132,7 +132,6 @@ func (l *leg) change(req *sip.Request) (res *sip.Response, spoken *sdp.Session, 
 		}
 	case req.IsInvite():
 		l.mu.Lock()
-		l.local.Version++
 		spoken = l.offer()
 		l.mu.Unlock()
 	}
@@ -165,10 +164,19 @@ func (l *leg) offer() *sdp.Session {
 	if l.agreed != nil && l.agreed.Suite != "" {
 		local.SRTP = sdp.SRTPRequired
 	}
-	return sdp.Offer(local)
+	return l.versioned(sdp.Offer(local))
 }
 
-// consider answers an offer; the version of our description grows only when it says something new.
+// versioned gives a description the next version if it says something new (RFC 3264 §8). Called with mu held.
+func (l *leg) versioned(s *sdp.Session) *sdp.Session {
+	if !bytes.Equal(s.Marshal(), l.spoken) {
+		l.local.Version++
+		s.Version = l.local.Version
+	}
+	return s
+}
+
+// consider answers an offer.
 func (l *leg) consider(offer *sdp.Session) (*sdp.Session, *sdp.Agreed, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,11 +184,7 @@ func (l *leg) consider(offer *sdp.Session) (*sdp.Session, *sdp.Agreed, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if !bytes.Equal(spoken.Marshal(), l.spoken) {
-		l.local.Version++
-		spoken.Version = l.local.Version
-	}
-	return spoken, agreed, nil
+	return l.versioned(spoken), agreed, nil
 }
 
 // adopt makes the sound what was agreed on, and tells of hold.
