@@ -158,13 +158,15 @@ type state struct {
 const seqGap = 1000
 
 func (d *dialog) state() json.RawMessage {
+	// Databases take no NUL, and a call whose state can not be stored would never end.
+	plain := func(text string) string { return strings.ReplaceAll(text, "\x00", "") }
 	s := state{
-		SIP: 1, Trunk: d.trunk.Name, CallID: d.callID, LocalTag: d.localTag, RemoteTag: d.remoteTag,
-		Local: d.local.String(), Remote: d.remote.String(), Target: d.target.String(),
+		SIP: 1, Trunk: d.trunk.Name, CallID: d.callID, LocalTag: d.localTag, RemoteTag: plain(d.remoteTag),
+		Local: plain(d.local.String()), Remote: plain(d.remote.String()), Target: plain(d.target.String()),
 		Seq: d.localSeq, Transport: d.transport, Peer: d.peer,
 	}
 	for _, r := range d.routes {
-		s.Routes = append(s.Routes, r.String())
+		s.Routes = append(s.Routes, plain(r.String()))
 	}
 	raw, _ := json.Marshal(s)
 	return raw

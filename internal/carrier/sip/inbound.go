@@ -103,9 +103,12 @@ func (r *ringing) refuse(code int, reason string) {
 
 // take decides about the call, lets it ring, and answers it. It runs until the ACK.
 func (r *ringing) take(accept func(context.Context, carrier.Offer) carrier.Decision) {
-	defer func() { // a defect costs the call, not its line
+	var decision carrier.Decision
+	defer func() { // a defect costs the call, not its line, and whoever took it is told
 		if p := recover(); p != nil {
-			r.leg.abandon(draining())
+			e := lineFailed("The call was lost by a fault on our side.")
+			r.leg.abandon(e)
+			tell(decision, e)
 			panic(p)
 		}
 	}()
@@ -143,7 +146,7 @@ func (r *ringing) take(accept func(context.Context, carrier.Offer) carrier.Decis
 		case <-ctx.Done():
 		}
 	}()
-	decision := accept(ctx, carrier.Offer{ID: r.leg.info.ID, From: r.leg.info.From, To: r.leg.info.To})
+	decision = accept(ctx, carrier.Offer{ID: r.leg.info.ID, From: r.leg.info.From, To: r.leg.info.To})
 	if decision.Run == nil {
 		code, reason := refusalCode(decision.Refuse)
 		r.refuse(code, reason)
@@ -195,8 +198,10 @@ func (r *ringing) ring(d time.Duration) *carrier.Ended {
 			r.line.respond(r.tx, r.response(180, "Ringing"))
 		case <-r.canceled:
 			return gaveUp()
-		case <-r.line.closing.Done():
-			r.line.respond(r.tx, r.response(503, "Service Unavailable"))
+		case <-r.line.leaving.Done(): // whoever answered it would have nobody to hand it to
+			res := r.response(503, "Service Unavailable")
+			res.AppendHeader(generic("Retry-After", "5"))
+			r.line.respond(r.tx, res)
 			return draining()
 		}
 	}

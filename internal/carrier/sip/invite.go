@@ -176,7 +176,11 @@ func (a *attempt) wait(ctx context.Context, tx *sip.ClientTx, ringing *time.Time
 			if ctx.Err() != nil {
 				return nil, canceled()
 			}
-			return nil, unreachable()
+			e := unreachable()
+			if a.rung { // it may ring on: nobody is rung again by another trunk
+				e.Code = 180
+			}
+			return nil, e
 		case <-ringing.C:
 			a.takeBack(tx, heard)
 			return nil, noAnswer()
@@ -219,7 +223,9 @@ func (a *attempt) answered(tx *sip.ClientTx, res *sip.Response) *carrier.Ended {
 	if err := a.d.answered(res); err != nil {
 		tx.Terminate()
 		a.line.dismiss(a.trunk, res)
-		return lineFailed("The answer of the telephone provider made no sense.")
+		e := lineFailed("The answer of the telephone provider made no sense.")
+		e.Code = res.StatusCode // somebody has answered: nobody is rung again by another trunk
+		return e
 	}
 	body := res.Body()
 	if !isSDP(res) && a.answerTag == a.d.remoteTag {

@@ -360,6 +360,17 @@ func TestInboundCallsThatAreNotAnswered(t *testing.T) {
 		require.Equal(t, carrier.ClassClient, e.Class)
 		peer.Wait()
 	})
+	t.Run("we are stopped while it rings", func(t *testing.T) {
+		l, peer := calling(t, "uac_503", func(l *line) {
+			l.deciding(func(context.Context, carrier.Offer) carrier.Decision {
+				l.unplug()
+				return l.answer(time.Minute)
+			})
+		})
+		require.Equal(t, carrier.ReasonDraining, next(t, l.missed).Reason)
+		require.Empty(t, l.legs)
+		peer.Wait()
+	})
 	t.Run("nobody has the number", func(t *testing.T) { _, peer := calling(t, "uac_404", refusing(carrier.CauseUnknown)); peer.Wait() })
 	t.Run("no room", func(t *testing.T) { _, peer := calling(t, "uac_503", refusing(carrier.CauseUnavailable)); peer.Wait() })
 	t.Run("no codec", func(t *testing.T) { _, peer := calling(t, "uac_488", nil); peer.Wait() })

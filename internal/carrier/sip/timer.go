@@ -122,6 +122,8 @@ func (s *sessionTimer) refresh() {
 		s.mu.Lock()
 		update := s.update
 		s.mu.Unlock()
+		ctx, cancel := context.WithTimeout(ctx, 32*time.Second) // as long as a request without any answer
+		defer cancel()
 		res, err := s.leg.renew(ctx, update)
 		switch {
 		case s.leg.feed.Over() != nil:

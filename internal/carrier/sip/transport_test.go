@@ -107,6 +107,13 @@ func TestReap(t *testing.T) {
 	require.NotContains(t, strings.ToLower(string(state)), "secret")
 }
 
+// PostgreSQL refuses NUL in JSON: a call with one in its headers could not be noted as answered, and would never end.
+func TestWhatIsStoredOfACallCanBeStored(t *testing.T) {
+	state := string(sip.StateOf("t\x00ag", "al\x00ice"))
+	require.NotContains(t, state, `\u0000`)
+	require.Contains(t, state, `"remote_tag":"tag"`)
+}
+
 func TestDrainWaitsForTheLastCall(t *testing.T) {
 	l, peer := called(t, "uas_answer", nil)
 	leg := l.must()
@@ -180,6 +187,13 @@ func TestParseTrunk(t *testing.T) {
 		"sip://h?dtmf=loud":                       "rfc4733 and info",
 		"sip://h:99999":                           "65535",
 		"sip://user:hush@h:99999?name=x&from=abc": "65535",
+		"sip://user:1?hush@h?from=%2B12125550100": "? as %3F",
+		"sip://user:1#hush@h?from=%2B12125550100": "# as %23",
+		"sip://user:1/hush@h?from=%2B12125550100": "must look like",
+		"sip://user:%hush@h":                      "% as %25",
+		"sip://user:hush@[2001:db8::1]":           "IPv4 only",
+		"sip://user:hush@[::1":                    "must look like",
+		"sip://user:hush@":                        "must look like",
 	} {
 		_, err := sip.ParseTrunk(text)
 		require.ErrorContains(t, err, want, text)

@@ -50,9 +50,15 @@ var trunkParams = []string{"allow", "challenge", "dtmf", "from", "name", "nat", 
 // ParseTrunk reads sip://user:secret@gw.example.com:5060?transport=udp&name=main&from=%2B15551230000 (CONTRACT.md §4).
 // sips:// stands for transport=tls. Errors never show the secret.
 func ParseTrunk(text string) (t Trunk, err error) {
-	u, err := url.Parse(strings.TrimSpace(text))
-	if err != nil || u.Scheme != "sip" && u.Scheme != "sips" || u.Hostname() == "" || u.Opaque != "" || strings.Trim(u.Path, "/") != "" {
-		return t, fmt.Errorf("must look like sip://user:secret@gw.example.com:5060?transport=udp&name=main&from=%%2B15551230000")
+	text = strings.TrimSpace(text)
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "sip" && u.Scheme != "sips" || u.Hostname() == "" || u.Opaque != "" || strings.Trim(u.Path, "/") != "" ||
+		u.User == nil && strings.Contains(text, "@") || strings.Contains(text, "#") { // a secret that ends early: what is left of it must not be shown
+		return t, fmt.Errorf("must look like sip://user:secret@gw.example.com:5060?transport=udp&name=main&from=%%2B15551230000; " +
+			"in user and secret write %% as %%25, / as %%2F, ? as %%3F, # as %%23, @ as %%40 and a comma as %%2C")
+	}
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil && a.Unmap().Is6() {
+		return t, fmt.Errorf("the host is an IPv6 address: trunks are reached by IPv4 only")
 	}
 	t = Trunk{Host: u.Hostname(), User: u.User.Username()}
 	t.Secret, _ = u.User.Password()
