@@ -14,7 +14,7 @@ var auditTexts = map[string]string{
 	"password_reset": "set a new password by link", "password_reset_link": "reset link made for", "member_invited": "invited",
 	"invite_deleted": "took back the invite of", "member_joined": "joined", "role_changed": "changed the role of",
 	"member_removed": "removed", "key_created": "made the key", "key_deleted": "deleted the key",
-	"pairing_approved": "approved the assistant", "pairing_denied": "denied the assistant", "pairing_claimed": "key was given to",
+	"pairing_approved": "approved the assistant", "pairing_denied": "denied the assistant", "pairing_claimed": "collected the key for",
 	"workspace_changed": "changed the workspace",
 }
 
