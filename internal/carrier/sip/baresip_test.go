@@ -13,6 +13,7 @@ import (
 )
 
 func TestBaresipIsCalledAndBothHear(t *testing.T) {
+	t.Parallel()
 	phone := siptest.StartBaresip(t, siptest.Telephone{Answer: true})
 	l := open(t, nil, trunkAt(phone.Port, "nat=yes"))
 	leg := l.must()
@@ -28,6 +29,7 @@ func TestBaresipIsCalledAndBothHear(t *testing.T) {
 }
 
 func TestBaresipCalls(t *testing.T) {
+	t.Parallel()
 	phone := siptest.StartBaresip(t, siptest.Telephone{})
 	l := open(t, nil, trunkAt(phone.Port, "nat=yes"))
 	phone.Do(t, "dial", fmt.Sprintf("sip:+15005550100@%s", l.addr()))
@@ -42,6 +44,7 @@ func TestBaresipCalls(t *testing.T) {
 }
 
 func TestBaresipPressesKeysAndHearsOurs(t *testing.T) {
+	t.Parallel()
 	phone := siptest.StartBaresip(t, siptest.Telephone{Answer: true})
 	l := open(t, nil, trunkAt(phone.Port, "nat=yes"))
 	leg := l.must()
@@ -55,6 +58,7 @@ func TestBaresipPressesKeysAndHearsOurs(t *testing.T) {
 }
 
 func TestBaresipHolds(t *testing.T) {
+	t.Parallel()
 	phone := siptest.StartBaresip(t, siptest.Telephone{Answer: true})
 	l := open(t, nil, trunkAt(phone.Port, "nat=yes"))
 	leg := l.must()
@@ -67,6 +71,7 @@ func TestBaresipHolds(t *testing.T) {
 }
 
 func TestBaresipOverTCP(t *testing.T) {
+	t.Parallel()
 	phone := siptest.StartBaresip(t, siptest.Telephone{Answer: true, Transport: "tcp"})
 	l := open(t, nil, trunkAt(phone.Port, "nat=yes", "transport=tcp"))
 	leg := l.must()
