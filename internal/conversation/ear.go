@@ -61,6 +61,9 @@ type utterance struct {
 
 // listen takes a frame of the other side.
 func (t *talk) listen(ctx context.Context, f *carrier.Frame) {
+	if t.held { // music and announcements of the other side's exchange are meant for nobody
+		f.PCM, t.captions = audio.Frame{}, nil
+	}
 	t.listenForTones(f)
 	voiced, speaking := t.ear.vad.Push(&f.PCM)
 	if t.ear.muted && !speaking {

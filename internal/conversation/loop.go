@@ -11,6 +11,9 @@ import (
 	"github.com/callwright/callwright/internal/carrier"
 )
 
+// maxKeys of the other side are kept until it pauses.
+const maxKeys = 64
+
 // phase is how far the talk has come.
 type phase int
 
@@ -259,7 +262,9 @@ func (t *talk) event(ctx context.Context, e carrier.Event, ok bool) {
 	case carrier.EventMark:
 		t.marked(ctx, e)
 	case carrier.EventDigits:
-		t.digits += e.Digits
+		if len(t.digits) < maxKeys {
+			t.digits += e.Digits
+		}
 		t.digitsAt = t.now
 	case carrier.EventHold, carrier.EventResume:
 		t.held = e.Kind == carrier.EventHold
