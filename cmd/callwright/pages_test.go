@@ -78,6 +78,8 @@ func TestAnOwnerWithoutAnAccountPairsAnAssistant(t *testing.T) {
 	b.says("is connected")
 	b.open("/keys")
 	b.says("Claude Desktop", "Paired assistant, approved by maria@example.com")
+	b.open("/audit")
+	b.says("approved the assistant", "an assistant", "collected the key for Claude Desktop")
 
 	// One that is denied, and one that nobody decides in time.
 	for _, c := range []struct{ press, says, status string }{
