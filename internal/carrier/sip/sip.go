@@ -33,6 +33,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -364,14 +365,14 @@ const (
 	// tooLate is the lateness of the sound's clock above which the machine is at its end; tooLong is for how long.
 	tooLate = 20 * time.Millisecond
 	tooLong = 5 * time.Second
-	// fewCalls are taken in any case: it is not they that keep the machine busy.
-	fewCalls = 20
+	// fewCalls for each core are taken in any case: it is not they that keep the machine busy (100 take a quarter of a core).
+	fewCalls = 100
 )
 
 // overloaded reports whether sound has been late for so long that more calls would harm those in progress.
 func (c *Carrier) overloaded() bool {
 	since := c.late.Load()
-	return since != 0 && time.Since(time.Unix(0, since)) > tooLong && c.Active() >= fewCalls
+	return since != 0 && time.Since(time.Unix(0, since)) > tooLong && c.Active() >= fewCalls*runtime.GOMAXPROCS(0)
 }
 
 func (c *Carrier) watchLateness(ctx context.Context) {
