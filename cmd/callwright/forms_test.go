@@ -483,7 +483,7 @@ func TestWhatIsTypedIsKeptNowhere(t *testing.T) {
 		v.get("/pair?code="+bird, 404)
 		v.post("/account/password", 403, "current_password", bird+" wrong", "password", bird+" other")
 		v.post("/account/password", 303, "current_password", bird+" good", "password", bird+" other")
-		a := v.post("/keys", 201, "name", "a key")
+		a := v.post("/keys", 201, "name", "a key", "scope", "read")
 		key := regexp.MustCompile(`cw_live_\w+`).FindString(a.text)
 		var session string
 		u, err := url.Parse(h.url)
