@@ -27,6 +27,7 @@ func Media(t *testing.T, open func(t *testing.T) Line) {
 	var turns sync.Mutex // the line writes down, or the test looks
 	frames := func(l Line, n int) (at []time.Duration) {
 		turns.Lock()
+		//lint:ignore SA2001 what the line has written down, it has written before
 		turns.Unlock()
 		var f carrier.Frame
 		for range n {
