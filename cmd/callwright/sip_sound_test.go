@@ -49,7 +49,7 @@ func soundOfTelephone(t *testing.T, program string, ports int, phoneSRTP, trunkS
 	x.found(t)
 	x.at = start(t, program, append([]string{"serve", "--rate-limit", "0", "--carrier", "sip",
 		"--sip-addr", fmt.Sprintf("127.0.0.1:%d", x.sip), "--rtp-ports", fmt.Sprintf("%d-%d", ports, ports+9),
-		"--sip-trunk", fmt.Sprintf("sip://127.0.0.1:%d?name=peer&from=%%2B12125550100&nat=yes&srtp=%s", phone.Port, trunkSRTP)}, x.args...)...)
+		"--sip-trunk", fmt.Sprintf("sip://127.0.0.1:%d?name=peer&from=%%2B12125550100&srtp=%s", phone.Port, trunkSRTP)}, x.args...)...)
 	x.agent = x.post(t, "/v1/agents", `{"name":"Nora","welcome_msg":"Hello, this is Nora of Harbor Dental. I would like to tell you about our new opening hours.","silence_timeout":60,"voicemail_behavior":"continue"}`)["data"].(map[string]any)["id"].(string)
 
 	id := x.call(t, "+12125550199")

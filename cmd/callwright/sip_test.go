@@ -48,7 +48,7 @@ func (x *exchange) boot(t *testing.T, trunk int) {
 	t.Helper()
 	x.at = start(t, x.program, append([]string{"serve", "--rate-limit", "0", "--carrier", "sip",
 		"--sip-addr", fmt.Sprintf("127.0.0.1:%d", x.sip), "--rtp-ports", "40000-60000",
-		"--sip-trunk", fmt.Sprintf("sip://127.0.0.1:%d?name=peer&from=%%2B12125550100&nat=yes", trunk),
+		"--sip-trunk", fmt.Sprintf("sip://127.0.0.1:%d?name=peer&from=%%2B12125550100", trunk),
 		"--allow-private-networks", "--webhook-backoff", "500ms"}, x.args...)...)
 }
 

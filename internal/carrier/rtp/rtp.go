@@ -14,8 +14,9 @@
 //
 // # Who may be heard
 //
-// A stream takes sound only from the address that the other side's SDP tells, or, on lines behind NAT, from the first
-// source within two seconds after the answer that sends our payload type and stays on one SSRC. From then on address,
+// A stream takes sound from the address that the other side's SDP tells, or from the first source within two seconds
+// after the answer that sends our payload type and stays on one SSRC: one at the SDP's host or at the host that the
+// signalling comes from, on lines behind NAT one at any host. From then on address,
 // port and SSRC are locked; only an Update with another Remote opens them again. An SSRC that changes at the very same
 // address and port is followed when the old one has been quiet for half a second, as gateways do when they switch a
 // call. Everybody else is counted ([Stats.Strangers]) and not heard.
@@ -79,6 +80,9 @@ type Params struct {
 	SendKeys, ReceiveKeys *Keys
 	// NAT allows the other side another address than its SDP tells, and sends there.
 	NAT bool
+	// Peer is the address that its signalling comes from. Sound may come from there as from the SDP's address, in the first
+	// moments: machines with several addresses tell one and use another. The zero value is none.
+	Peer netip.Addr
 }
 
 // Handlers are told what happens on a stream. They run on the lane: they must not block and may call any method of the

@@ -18,6 +18,7 @@ const (
 type source struct {
 	sdp    netip.AddrPort
 	nat    bool
+	peer   netip.Addr    // of the signalling; what sounds from there is the other side too
 	opened time.Duration // when the latch was opened
 
 	locked bool
@@ -37,14 +38,14 @@ type source struct {
 
 // open takes what signalling says of the source. The lock falls only when the address changed; where there is none yet the
 // time for it begins anew.
-func (s *source) open(sdp netip.AddrPort, nat bool, at time.Duration) {
-	if s.sdp == sdp && s.nat == nat {
+func (s *source) open(p Params, at time.Duration) {
+	if s.sdp == p.Remote && s.nat == p.NAT && s.peer == p.Peer {
 		if !s.locked { // nobody was heard yet, such as in a call that was answered on hold
 			s.opened = at
 		}
 		return
 	}
-	*s = source{sdp: sdp, nat: nat, opened: at}
+	*s = source{sdp: p.Remote, nat: p.NAT, peer: p.Peer, opened: at}
 }
 
 // possible is the cheap test before a packet is decrypted: might anything at all of this address be heard now?
@@ -57,7 +58,12 @@ func (s *source) possible(from netip.AddrPort, at time.Duration) bool {
 	case s.locked:
 		return false
 	}
-	return s.nat || from.Addr() == s.sdp.Addr()
+	return s.nat || from.Addr() == s.sdp.Addr() || from.Addr() == s.peer
+}
+
+// elsewhere reports that the one who is heard told another address than its own: sound goes to where it comes from.
+func (s *source) elsewhere() bool {
+	return s.locked && (s.nat || s.from.Addr() != s.sdp.Addr())
 }
 
 // accept decides about a packet with a payload type of ours (and, with SRTP, of the one who has the key). took reports

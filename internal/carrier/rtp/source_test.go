@@ -154,6 +154,17 @@ func TestLatch(t *testing.T) {
 			require.Zero(t, c.s.Stats().Received)
 		})
 	})
+	t.Run("without NAT the host that signals may sound from itself, and is sent to", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			p := params()
+			p.Remote, p.Peer = netip.MustParseAddrPort("10.0.0.5:4000"), there.Addr()
+			c := answered(t, p)
+			c.both(25)
+			c.hearsFriend(t)
+			require.Equal(t, there, c.s.Stats().From)
+			require.Len(t, c.peer.got(), 25-2, "from the third packet on")
+		})
+	})
 	t.Run("a source that changes its SSRC with each packet, or sends other payload types, is not steady", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			c := answered(t, nat)

@@ -171,7 +171,7 @@ func (s *Stream) Start(p Params) error {
 	s.pair.drain(newBatch())
 	s.clock += uint32(s.frames * frame)
 	s.source = source{}
-	s.source.open(p.Remote, p.NAT, 0)
+	s.source.open(p, 0)
 	s.frames, s.phase, s.stats = 0, phaseLive, Stats{}
 	s.report = reportTime / 2
 	s.join()
@@ -245,7 +245,7 @@ func (s *Stream) take(p Params) error {
 	}
 	s.params = p
 	s.params.Accept = slices.Clone(accept)
-	s.source.open(p.Remote, p.NAT, now)
+	s.source.open(p, now)
 	s.aim()
 	return nil
 }
@@ -259,7 +259,7 @@ func (s *Stream) aim() {
 	if r := s.params.Remote; r.IsValid() && !r.Addr().IsUnspecified() && r.Port() != 0 {
 		s.to = r
 	}
-	if s.params.NAT && s.source.locked && s.to.IsValid() {
+	if s.source.elsewhere() && s.to.IsValid() {
 		s.to = s.source.from
 	}
 	switch rtcp := s.params.RemoteRTCP; {

@@ -15,7 +15,7 @@ import (
 func TestBaresipIsCalledAndBothHear(t *testing.T) {
 	t.Parallel()
 	phone := siptest.StartBaresip(t, siptest.Telephone{Answer: true})
-	l := open(t, nil, trunkAt(phone.Port, "nat=yes"))
+	l := open(t, nil, trunkAt(phone.Port))
 	leg := l.must()
 	require.Equal(t, "PCMU", leg.Info().Codec)
 	require.NoError(t, leg.Media().Enqueue(1, audio.Tone(1000, 0.5, 3*time.Second)))
@@ -73,7 +73,7 @@ func TestBaresipHolds(t *testing.T) {
 func TestBaresipOverTCP(t *testing.T) {
 	t.Parallel()
 	phone := siptest.StartBaresip(t, siptest.Telephone{Answer: true, Transport: "tcp"})
-	l := open(t, nil, trunkAt(phone.Port, "nat=yes", "transport=tcp"))
+	l := open(t, nil, trunkAt(phone.Port, "transport=tcp"))
 	leg := l.must()
 	hz, _ := listen(t, leg, 2*time.Second)
 	require.InDelta(t, 500, hz, 60)

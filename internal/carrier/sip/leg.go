@@ -103,6 +103,9 @@ func (l *leg) params(a *sdp.Agreed) rtp.Params {
 		Remote: a.Remote, RemoteRTCP: a.RemoteRTCP, Codec: codecOf(a.Codec), NAT: l.trunk.NAT,
 		SendDigits: a.SendEvents, ReceiveDigits: a.ReceiveEvents, Direction: directionOf(a.Direction),
 	}
+	if l.d != nil { // not yet while it rings
+		p.Peer = addrOf(l.d.peer)
+	}
 	for _, name := range a.Accepts {
 		p.Accept = append(p.Accept, codecOf(name))
 	}
