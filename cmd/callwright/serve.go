@@ -137,6 +137,7 @@ func (h *house) newEngine(ctx context.Context) (*engine.Engine, error) {
 		Recordings:   h.recordings,
 		SpoolDir:     filepath.Join(h.storage.DataDir, "spool"),
 		DrainTimeout: h.serving.DrainTimeout,
+		MaxCalls:     h.room(),
 		Log:          h.log,
 	})
 }

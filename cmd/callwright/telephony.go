@@ -161,6 +161,15 @@ func (h *house) lines(ctx context.Context, voices *voice.Studio) (line, test car
 	return h.sip, test, h.sip.Listen(ctx)
 }
 
+// room is how many calls this process can hold, so that further ones wait instead of failing: as many as the ports for
+// sound carry; 0 is the engine's own bound. Call it after lines.
+func (h *house) room() int {
+	if h.sip == nil {
+		return 0
+	}
+	return min(h.sip.FreeLines(), 1000)
+}
+
 // runLine serves the SIP ports; without them there is nothing to do.
 func (h *house) runLine(ctx context.Context) error {
 	if h.sip == nil {

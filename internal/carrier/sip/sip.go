@@ -250,7 +250,7 @@ func (c *Carrier) Run(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	for _, t := range c.trunks {
-		serving.Go(func() { t.run(ctx) })
+		c.work.Go(func() { t.run(ctx) }) // finish waits: registrations are taken back
 	}
 	close(c.started)
 	serving.Go(func() { c.watchLateness(ctx) })

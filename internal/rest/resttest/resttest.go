@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -21,9 +22,10 @@ import (
 // Document is a description, read strictly: what an answer shows beyond its schema counts as wrong, though clients are
 // told to ignore it.
 type Document struct {
-	root     map[string]any
-	compiler *jsonschema.Compiler
-	paths    []string
+	root      map[string]any
+	compiling sync.Mutex // a compiler serves one at a time
+	compiler  *jsonschema.Compiler
+	paths     []string
 }
 
 const at = "openapi.json"
@@ -219,7 +221,9 @@ func pointer(path ...string) string {
 
 // fits holds a body against the schema at a pointer.
 func (d *Document) fits(pointer string, body []byte) error {
+	d.compiling.Lock()
 	schema, err := d.compiler.Compile(pointer)
+	d.compiling.Unlock()
 	if err != nil {
 		return fmt.Errorf("compile %s: %w", pointer, err)
 	}
