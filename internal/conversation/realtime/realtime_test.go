@@ -239,8 +239,12 @@ func TestFaultsOfTheRealtimeServer(t *testing.T) {
 	})
 	t.Run("a failed response is asked for again on a fresh connection", func(t *testing.T) {
 		o := hold(t, hums("Hello?", "Yes, go ahead please."), juniper, func(s *server) {
-			s.think = func(n int, _ *sitting) answer {
-				if n <= 1 { // the early one, and the one that is asked for then
+			var first *sitting
+			s.think = func(_ int, at *sitting) answer {
+				if first == nil {
+					first = at
+				}
+				if at == first { // the early one, and the one that may be asked for then
 					return answer{fail: "server_error"}
 				}
 				return answer{text: "Here I am again."}
